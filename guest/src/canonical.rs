@@ -1,0 +1,275 @@
+//! The canonical form of a call's arguments (C1 to C7).
+//!
+//! The text is read once, and its canonical form is written to a buffer as it is read. Members of an
+//! object are put in order afterwards, and only where they are out of order.
+
+mod number;
+mod order;
+mod scanner;
+mod string;
+
+pub use number::{Whole, whole};
+
+use scanner::{Member, Scanner};
+
+/// Identifies a tool call: a collision-resistant digest of its tool's name and its canonical arguments (S2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key([u8; blake3::OUT_LEN]);
+
+/// Buffers larger than this are given back after use, in bytes.
+const KEPT_CAPACITY: usize = 1 << 20;
+
+/// How much of a malformed text is escaped at a time, in bytes.
+const CHUNK: usize = 1 << 16;
+
+/// Computes canonical forms. It holds nothing but buffers, which are used again.
+#[derive(Debug, Default)]
+pub struct Canonicalizer {
+    written: Vec<u8>,
+    members: Vec<Member>,
+    reordered: Vec<u8>,
+}
+
+impl Canonicalizer {
+    /// The canonical text of `arguments`: valid JSON, whatever the input.
+    pub fn text(&mut self, arguments: &str) -> String {
+        if !self.write(arguments) {
+            self.written.push(b'"');
+            string::escape(arguments.as_bytes(), &mut self.written);
+            self.written.push(b'"');
+        }
+        let text = String::from_utf8_lossy(&self.written).into_owned();
+        self.shrink();
+        text
+    }
+
+    /// The key of a call. Two calls have the same key if, and only if, their tools have the same name
+    /// and the canonical texts of their arguments are equal.
+    pub fn key(&mut self, tool: &str, arguments: &str) -> Key {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&(tool.len() as u64).to_le_bytes());
+        hasher.update(tool.as_bytes());
+        if self.write(arguments) {
+            hasher.update(&self.written);
+        } else {
+            // Escapes can make a malformed text six times as long; it is never needed as a whole.
+            hasher.update(b"\"");
+            for chunk in arguments.as_bytes().chunks(CHUNK) {
+                self.written.clear();
+                string::escape(chunk, &mut self.written);
+                hasher.update(&self.written);
+            }
+            hasher.update(b"\"");
+        }
+        self.shrink();
+        Key(*hasher.finalize().as_bytes())
+    }
+
+    /// Writes the canonical text of `arguments` to `self.written` if they are valid JSON (C1, C2), and
+    /// leaves it empty if they are not (C3).
+    fn write(&mut self, arguments: &str) -> bool {
+        self.written.clear();
+        self.members.clear();
+        if arguments.is_empty() {
+            self.written.extend_from_slice(b"{}");
+            return true;
+        }
+        let scanner =
+            Scanner::new(arguments, &mut self.written, &mut self.members, &mut self.reordered);
+        let valid = scanner.scan().is_ok();
+        if !valid {
+            self.written.clear();
+        }
+        valid
+    }
+
+    fn shrink(&mut self) {
+        self.written.clear();
+        self.members.clear();
+        self.reordered.clear();
+        self.written.shrink_to(KEPT_CAPACITY);
+        self.members.shrink_to(KEPT_CAPACITY / size_of::<Member>());
+        self.reordered.shrink_to(KEPT_CAPACITY);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Canonicalizer;
+
+    #[track_caller]
+    fn check(cases: &[(&str, &str)]) {
+        let mut canonicalizer = Canonicalizer::default();
+        for (text, expected) in cases {
+            assert_eq!(canonicalizer.text(text), *expected, "of {text:?}");
+            assert_eq!(
+                canonicalizer.key("tool", text),
+                canonicalizer.key("tool", expected),
+                "key of {text:?} and of its canonical text"
+            );
+        }
+    }
+
+    #[test]
+    fn c1_empty_text_is_an_empty_object_and_white_space_is_invalid() {
+        check(&[("", "{}"), (" ", r#"" ""#), ("\n\t", r#""\n\t""#)]);
+    }
+
+    #[test]
+    fn c2_members_are_sorted_at_every_depth_and_arrays_keep_their_order() {
+        check(&[
+            (r#"{"b":1,"a":2}"#, r#"{"a":2,"b":1}"#),
+            (
+                "{ \"b\" : [ 3 , 1 , 2 ] ,\r\n\t\"a\" : { \"d\" : null, \"c\" : true } }",
+                r#"{"a":{"c":true,"d":null},"b":[3,1,2]}"#,
+            ),
+            (
+                r#"[{"b":{"z":1,"y":[{"x":1,"w":2}]},"a":false}]"#,
+                r#"[{"a":false,"b":{"y":[{"w":2,"x":1}],"z":1}}]"#,
+            ),
+            ("[]", "[]"),
+            (" { } ", "{}"),
+            (r#"{"a":{},"":[]}"#, r#"{"":[],"a":{}}"#),
+            (r#"{"10":1,"9":2,"1":3}"#, r#"{"1":3,"10":1,"9":2}"#),
+        ]);
+    }
+
+    #[test]
+    fn c2_members_are_sorted_by_utf16_code_units() {
+        // U+FF61 comes before U+1F600 as a code point, and after it as UTF-16 (D83D DE00).
+        check(&[
+            ("{\"\u{ff61}\":1,\"\u{1f600}\":2}", "{\"\u{1f600}\":2,\"\u{ff61}\":1}"),
+            ("{\"\u{1f600}\":1,\"\u{d7ff}\":2}", "{\"\u{d7ff}\":2,\"\u{1f600}\":1}"),
+            (r#"{"a\u0000":1,"a":2,"a\n":3,"a ":4}"#, r#"{"a":2,"a\u0000":1,"a\n":3,"a ":4}"#),
+            (
+                r#"{"]":1,"\\":2,"[":3,"\"":4,"!":5,"\u001f":6}"#,
+                r#"{"\u001f":6,"!":5,"\"":4,"[":3,"\\":2,"]":1}"#,
+            ),
+        ]);
+        // The example of RFC 8785, section 3.2.3.
+        check(&[(
+            r#"{"\u20ac":"Euro Sign","\r":"Carriage Return","\ufb33":"Hebrew Letter Dalet With Dagesh","1":"One","\ud83d\ude00":"Emoji: Grinning Face","\u0080":"Control","\u00f6":"Latin Small Letter O With Diaeresis"}"#,
+            "{\"\\r\":\"Carriage Return\",\"1\":\"One\",\"\u{80}\":\"Control\",\"ö\":\"Latin Small Letter O With Diaeresis\",\"€\":\"Euro Sign\",\"😀\":\"Emoji: Grinning Face\",\"\u{fb33}\":\"Hebrew Letter Dalet With Dagesh\"}",
+        )]);
+    }
+
+    #[test]
+    fn c2_the_last_of_duplicate_members_wins() {
+        check(&[
+            (r#"{"a":1,"a":2}"#, r#"{"a":2}"#),
+            (r#"{"a":1,"b":2,"\u0061":3}"#, r#"{"a":3,"b":2}"#),
+            (r#"{"b":1,"a":2,"b":3,"a":4,"b":5}"#, r#"{"a":4,"b":5}"#),
+            (r#"[{"a":[1,2,3],"a":0},7]"#, r#"[{"a":0},7]"#),
+        ]);
+    }
+
+    #[test]
+    fn c2_strings_compare_by_value() {
+        check(&[
+            (r#""\u0041\/\u00e9\ud83d\ude00""#, "\"A/é😀\""),
+            (
+                r#""\u0008\u0009\u000a\u000c\u000d\u000B\u001F\u007f""#,
+                "\"\\b\\t\\n\\f\\r\\u000b\\u001f\u{7f}\"",
+            ),
+            (r#""\"\\\b""#, r#""\"\\\b""#),
+            (r#""\u0022\u005C""#, r#""\"\\""#),
+            ("\"\u{2028}\"", "\"\u{2028}\""),
+        ]);
+    }
+
+    #[test]
+    fn c3_invalid_json_is_a_string_of_its_text() {
+        check(&[
+            ("{a:1}", r#""{a:1}""#),
+            (r#"{"a":1"#, r#""{\"a\":1""#),
+            (r#"{"a":1}x"#, r#""{\"a\":1}x""#),
+            ("{} {}", r#""{} {}""#),
+            ("[1,]", r#""[1,]""#),
+            ("[,1]", r#""[,1]""#),
+            ("{,}", r#""{,}""#),
+            (r#"{"a":1,}"#, r#""{\"a\":1,}""#),
+            (r#"{"a" 1}"#, r#""{\"a\" 1}""#),
+            ("[1 2]", r#""[1 2]""#),
+            ("]", r#""]""#),
+            ("'a'", r#""'a'""#),
+            ("\"a\nb\"", r#""\"a\nb\"""#),
+            (r#""\x41""#, r#""\"\\x41\"""#),
+            (r#""\u00g0""#, r#""\"\\u00g0\"""#),
+            (r#""\u00""#, r#""\"\\u00\"""#),
+            (r#""open"#, r#""\"open""#),
+            (r#""\"#, r#""\"\\""#),
+            ("True", r#""True""#),
+            ("nul", r#""nul""#),
+            ("truefalse", r#""truefalse""#),
+            ("NaN", r#""NaN""#),
+            ("\u{feff}{}", "\"\u{feff}{}\""),
+            ("{}\u{a0}", "\"{}\u{a0}\""),
+            ("\u{0}", r#""\u0000""#),
+        ]);
+        let mut canonicalizer = Canonicalizer::default();
+        let long = "\u{1}é".repeat(100_000);
+        assert_eq!(
+            canonicalizer.key("t", &long),
+            canonicalizer.key("t", &format!("\"{}\"", "\\u0001é".repeat(100_000))),
+        );
+    }
+
+    #[test]
+    fn c4_numbers_compare_by_exact_value() {
+        check(&[
+            ("[1,1.0,1e0,10e-1,0.1e1,1E+0]", "[1,1,1,1,1,1]"),
+            ("[0,-0,0.0,-0e5,0e-999]", "[0,0,0,0,0]"),
+            ("[9007199254740992,9007199254740993]", "[9007199254740992,9007199254740993]"),
+            ("[-1.50,-15e-1]", "[-1.5,-1.5]"),
+        ]);
+    }
+
+    #[test]
+    fn c5_any_member_name_is_legal() {
+        check(&[(
+            r#"{"toString":1,"constructor":2,"__proto__":{"b":1,"a":2},"":3}"#,
+            r#"{"":3,"__proto__":{"a":2,"b":1},"constructor":2,"toString":1}"#,
+        )]);
+    }
+
+    #[test]
+    fn c6_text_nested_deeper_than_127_levels_is_invalid() {
+        let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+        let objects = |levels: usize| "{\"a\":".repeat(levels) + "0" + &"}".repeat(levels);
+        check(&[
+            (&nested(127), &nested(127)),
+            (&nested(128), &format!("\"{}\"", nested(128))),
+            (&objects(127), &objects(127)),
+            (&objects(128), &format!("\"{}\"", objects(128).replace('"', "\\\""))),
+        ]);
+        let million = "[".repeat(1_000_000);
+        check(&[(&million, &format!("\"{million}\""))]);
+    }
+
+    #[test]
+    fn c7_an_escape_for_a_lone_surrogate_makes_the_text_invalid() {
+        check(&[
+            (r#""\ud800""#, r#""\"\\ud800\"""#),
+            (r#""\udc00""#, r#""\"\\udc00\"""#),
+            (r#""\ud83d\u0041""#, r#""\"\\ud83d\\u0041\"""#),
+            (r#""\ud83d\ud83d""#, r#""\"\\ud83d\\ud83d\"""#),
+            (r#""\ud83dx""#, r#""\"\\ud83dx\"""#),
+            (r#"{"\ude00":1}"#, r#""{\"\\ude00\":1}""#),
+        ]);
+    }
+
+    #[test]
+    fn a_key_separates_name_and_arguments() {
+        let mut canonicalizer = Canonicalizer::default();
+        assert_ne!(canonicalizer.key("a", "1"), canonicalizer.key("b", "1"));
+        assert_ne!(canonicalizer.key("a", "1"), canonicalizer.key("a", "2"));
+        assert_ne!(canonicalizer.key("a1", "1"), canonicalizer.key("a", "11"));
+    }
+
+    #[test]
+    fn large_buffers_are_given_back() {
+        let mut canonicalizer = Canonicalizer::default();
+        canonicalizer.key("t", &format!("\"{}\"", "a".repeat(8 << 20)));
+        assert!(canonicalizer.written.capacity() <= super::KEPT_CAPACITY);
+    }
+}

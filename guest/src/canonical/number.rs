@@ -1,0 +1,282 @@
+//! Numbers by their exact value (C4), in the layout of RFC 8785 (section 3.2.2.3).
+
+/// The parts of a JSON number, as its grammar splits it.
+#[derive(Debug, Clone, Copy)]
+pub struct Number<'a> {
+    negative: bool,
+    integer: &'a [u8],
+    fraction: &'a [u8],
+    exponent_negative: bool,
+    exponent: &'a [u8],
+}
+
+impl<'a> Number<'a> {
+    /// Takes a number off the start of `text`, and says how many bytes it has; none if there is no
+    /// number, or if it is malformed.
+    pub fn take(text: &'a [u8]) -> Option<(Self, usize)> {
+        let (negative, rest) = strip(text, b"-");
+        let (integer, rest) = digits(rest);
+        if integer.is_empty() || (integer.len() > 1 && integer.starts_with(b"0")) {
+            return None;
+        }
+        let (point, rest) = strip(rest, b".");
+        let (fraction, rest) = if point { digits(rest) } else { (&rest[..0], rest) };
+        if point && fraction.is_empty() {
+            return None;
+        }
+        let (marked, rest) = strip(rest, b"eE");
+        if !marked {
+            let number =
+                Self { negative, integer, fraction, exponent_negative: false, exponent: b"" };
+            return Some((number, text.len() - rest.len()));
+        }
+        let exponent_negative = rest.starts_with(b"-");
+        let (_, rest) = strip(rest, b"+-");
+        let (exponent, rest) = digits(rest);
+        if exponent.is_empty() {
+            return None;
+        }
+        let number = Self { negative, integer, fraction, exponent_negative, exponent };
+        Some((number, text.len() - rest.len()))
+    }
+
+    /// Writes the number with all the digits of its value: plain from 1e-6 to below 1e21, with an exponent
+    /// beyond.
+    pub fn write(self, out: &mut Vec<u8>) {
+        let all = self.integer.iter().chain(self.fraction);
+        let leading_zeros = all.clone().take_while(|&&digit| digit == b'0').count();
+        let trailing_zeros = all.clone().rev().take_while(|&&digit| digit == b'0').count();
+        let digits = self.integer.len() + self.fraction.len();
+        if leading_zeros == digits {
+            return out.push(b'0');
+        }
+        let count = digits - leading_zeros - trailing_zeros;
+        let significant = all.skip(leading_zeros).take(count);
+        if self.negative {
+            out.push(b'-');
+        }
+        // The value is 0.SIGNIFICANT times ten to the power of `point`.
+        let shift = self.integer.len() as i64 - leading_zeros as i64;
+        let point = self.small_exponent().map(|exponent| exponent + shift);
+        match point {
+            Some(point @ 1..=21) => {
+                let start = out.len();
+                out.extend(significant);
+                let point = point as usize;
+                if point < count {
+                    out.insert(start + point, b'.');
+                } else {
+                    out.resize(start + point, b'0');
+                }
+            }
+            Some(point @ -5..=0) => {
+                out.extend_from_slice(b"0.");
+                out.resize(out.len() + point.unsigned_abs() as usize, b'0');
+                out.extend(significant);
+            }
+            _ => {
+                let start = out.len();
+                out.extend(significant);
+                if count > 1 {
+                    out.insert(start + 1, b'.');
+                }
+                out.push(b'e');
+                match point {
+                    Some(point) => {
+                        let exponent = point - 1;
+                        out.push(if exponent < 0 { b'-' } else { b'+' });
+                        out.extend_from_slice(exponent.unsigned_abs().to_string().as_bytes());
+                    }
+                    None => self.write_large_exponent(shift - 1, out),
+                }
+            }
+        }
+    }
+
+    /// The exponent, if it has at most 18 digits.
+    fn small_exponent(&self) -> Option<i64> {
+        let magnitude = self.exponent_digits();
+        if magnitude.len() > 18 {
+            return None;
+        }
+        let magnitude =
+            magnitude.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
+        Some(if self.exponent_negative { -magnitude } else { magnitude })
+    }
+
+    /// Writes the sum of an exponent of more than 18 digits and `shift`, which is far smaller: no
+    /// text is as long as that.
+    fn write_large_exponent(&self, shift: i64, out: &mut Vec<u8>) {
+        out.push(if self.exponent_negative { b'-' } else { b'+' });
+        let mut magnitude = vec![b'0'];
+        magnitude.extend_from_slice(self.exponent_digits());
+        let mut carry = if self.exponent_negative { -shift } else { shift };
+        for digit in magnitude.iter_mut().rev() {
+            if carry == 0 {
+                break;
+            }
+            let sum = i64::from(*digit - b'0') + carry;
+            *digit = b'0' + sum.rem_euclid(10) as u8;
+            carry = sum.div_euclid(10);
+        }
+        out.extend_from_slice(without_leading_zeros(&magnitude));
+    }
+
+    fn exponent_digits(&self) -> &'a [u8] {
+        without_leading_zeros(self.exponent)
+    }
+}
+
+/// What a JSON number is as a count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whole {
+    /// A whole number from 0 to 2^53 − 1.
+    Safe(u64),
+    /// A number beyond 2^53 − 1, whole or not.
+    TooLarge,
+    /// Anything else: negative, with a fraction, or no number at all.
+    Not,
+}
+
+/// 2^53 − 1: the largest whole number that every JSON implementation reads exactly.
+pub const MAX_SAFE: u64 = (1 << 53) - 1;
+
+/// Reads JSON text as a count. `1.0` and `1e2` are whole numbers.
+pub fn whole(text: &str) -> Whole {
+    let number = match Number::take(text.as_bytes()) {
+        Some((number, length)) if length == text.len() => number,
+        _ => return Whole::Not,
+    };
+    let mut canonical = Vec::new();
+    number.write(&mut canonical);
+    let canonical = String::from_utf8_lossy(&canonical);
+    if canonical.starts_with('-') {
+        return Whole::Not;
+    }
+    // Rounding cannot bring a number above the bound below it, nor one below it above.
+    match canonical.parse::<u64>() {
+        Ok(value) if value <= MAX_SAFE => Whole::Safe(value),
+        Ok(_) => Whole::TooLarge,
+        Err(_) if canonical.parse::<f64>().is_ok_and(|value| value > MAX_SAFE as f64) => {
+            Whole::TooLarge
+        }
+        Err(_) => Whole::Not,
+    }
+}
+
+fn strip<'a>(text: &'a [u8], any: &[u8]) -> (bool, &'a [u8]) {
+    match text.split_first() {
+        Some((first, rest)) if any.contains(first) => (true, rest),
+        _ => (false, text),
+    }
+}
+
+fn digits(text: &[u8]) -> (&[u8], &[u8]) {
+    text.split_at(text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len()))
+}
+
+fn without_leading_zeros(digits: &[u8]) -> &[u8] {
+    digits.get(digits.iter().take_while(|&&digit| digit == b'0').count()..).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Number, Whole, whole};
+
+    fn canonical(text: &str) -> Option<String> {
+        let (number, length) = Number::take(text.as_bytes())?;
+        let mut out = Vec::new();
+        number.write(&mut out);
+        (length == text.len()).then(|| String::from_utf8(out).unwrap_or_default())
+    }
+
+    #[test]
+    fn c4_layout() {
+        let thirty = "123456789012345678901234567890";
+        for (text, expected) in [
+            ("0", "0"),
+            ("-0", "0"),
+            ("0.000e5", "0"),
+            ("1", "1"),
+            ("-1", "-1"),
+            ("10", "10"),
+            ("1e1", "10"),
+            ("100e-2", "1"),
+            ("1.50", "1.5"),
+            ("0.5", "0.5"),
+            ("5e-1", "0.5"),
+            ("0.05e1", "0.5"),
+            ("12345e-2", "123.45"),
+            ("1e20", "100000000000000000000"),
+            ("1e21", "1e+21"),
+            ("1000000000000000000000", "1e+21"),
+            ("999999999999999999999", "999999999999999999999"),
+            ("123456789012345678901.5", "123456789012345678901.5"),
+            (thirty, "1.2345678901234567890123456789e+29"),
+            ("1e-6", "0.000001"),
+            ("0.000001", "0.000001"),
+            ("1e-7", "1e-7"),
+            ("0.00000012", "1.2e-7"),
+            ("1E400", "1e+400"),
+            ("-1.5e-400", "-1.5e-400"),
+            ("9007199254740992", "9007199254740992"),
+            ("9007199254740993", "9007199254740993"),
+            ("0.1000000000000000055511151231257827", "0.1000000000000000055511151231257827"),
+        ] {
+            assert_eq!(canonical(text).as_deref(), Some(expected), "of {text}");
+        }
+    }
+
+    #[test]
+    fn c4_exponents_have_no_bound() {
+        for (text, expected) in [
+            ("1e999999999", "1e+999999999"),
+            ("10e999999999999999999", "1e+1000000000000000000"),
+            ("1e99999999999999999999999999", "1e+99999999999999999999999999"),
+            ("10e99999999999999999999999999", "1e+100000000000000000000000000"),
+            ("0.01e100000000000000000000000000", "1e+99999999999999999999999998"),
+            ("12e-100000000000000000000", "1.2e-99999999999999999999"),
+            ("0.1e-99999999999999999999", "1e-100000000000000000000"),
+            ("1e000000000000000000000000000007", "10000000"),
+            ("1e+000000000000000000000000000000", "1"),
+            ("0e99999999999999999999999999", "0"),
+        ] {
+            assert_eq!(canonical(text).as_deref(), Some(expected), "of {text}");
+        }
+    }
+
+    #[test]
+    fn c3_malformed_numbers() {
+        for text in [
+            "", "-", "+1", "01", "-01", "1.", ".5", "1e", "1e+", "1e1.5", "0x10", "--1", "1_000",
+            "Infinity",
+        ] {
+            assert_eq!(canonical(text), None, "of {text}");
+        }
+    }
+
+    #[test]
+    fn q10_whole_numbers_up_to_two_to_the_53() {
+        for (text, expected) in [
+            ("0", Whole::Safe(0)),
+            ("-0.0", Whole::Safe(0)),
+            ("3", Whole::Safe(3)),
+            ("3.0", Whole::Safe(3)),
+            ("1e2", Whole::Safe(100)),
+            ("9007199254740991", Whole::Safe(9_007_199_254_740_991)),
+            ("9007199254740992", Whole::TooLarge),
+            ("9007199254740991.2", Whole::Not),
+            ("99999999999999999999", Whole::TooLarge),
+            ("1e400", Whole::TooLarge),
+            ("-1", Whole::Not),
+            ("1.5", Whole::Not),
+            ("1e-7", Whole::Not),
+            ("null", Whole::Not),
+            ("\"1\"", Whole::Not),
+            ("true", Whole::Not),
+            ("[1]", Whole::Not),
+        ] {
+            assert_eq!(whole(text), expected, "of {text}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The exports of the component: they translate between the contract's types and the guard's.
+
+use std::cell::RefCell;
+
+use crate::guard;
+use crate::{config, limit, reminder};
+use exports::loop_guard::plugin::guard::{
+    Decision, Guest as Hooks, Needs, Notice, Outcome, Problem, StepStart, ToolCall,
+};
+use exports::loop_guard::plugin::introspection::Guest as Introspection;
+
+wit_bindgen::generate!({ path: "../wit", world: "plugin" });
+
+struct Component;
+export!(Component);
+
+thread_local! {
+    /// The one guard of this instance. Instances share nothing.
+    static GUARD: RefCell<guard::Guard> = RefCell::default();
+}
+
+fn with<T>(hook: impl FnOnce(&mut guard::Guard) -> T) -> T {
+    GUARD.with_borrow_mut(hook)
+}
+
+impl Hooks for Component {
+    fn configure(config: String) -> Result<Needs, Vec<Problem>> {
+        match with(|guard| guard.configure(&config)) {
+            Ok(()) => Ok(Needs { content: false }),
+            Err(problems) => Err(problems.into_iter().map(Problem::from).collect()),
+        }
+    }
+
+    fn step(StepStart { agent, turn, step, prompted }: StepStart) {
+        with(|guard| guard.step(&agent, turn, step, prompted));
+    }
+
+    fn pre_execute(call: ToolCall) -> Decision {
+        with(|guard| guard.pre_execute(call.agent.as_deref(), &call.name)).into()
+    }
+
+    fn post_execute(call: ToolCall, _: Outcome) -> Vec<Notice> {
+        let notice =
+            with(|guard| guard.post_execute(call.agent.as_deref(), &call.name, &call.arguments));
+        notice.into_iter().map(Notice::from).collect()
+    }
+
+    fn step_aborted(agent: String, turn: u32, step: u32) {
+        with(|guard| guard.step_aborted(&agent, turn, step));
+    }
+
+    fn turn_ended(agent: String, turn: u32) {
+        with(|guard| guard.turn_ended(&agent, turn));
+    }
+
+    fn agent_ended(agent: String) {
+        with(|guard| guard.agent_ended(&agent));
+    }
+}
+
+impl Introspection for Component {
+    fn describe() -> String {
+        with(|guard| guard.describe())
+    }
+
+    fn canonical(text: String) -> String {
+        with(|guard| guard.canonical(&text))
+    }
+
+    fn count(agent: String) -> u32 {
+        with(|guard| guard.count(&agent))
+    }
+
+    fn explain(tool: String) -> String {
+        with(|guard| guard.explain(&tool))
+    }
+}
+
+impl From<limit::Decision> for Decision {
+    fn from(decision: limit::Decision) -> Self {
+        match decision {
+            limit::Decision::Allow => Self::Allow,
+            limit::Decision::Deny(reason) => Self::Deny(reason),
+            limit::Decision::Ask(reason) => Self::Ask(reason),
+        }
+    }
+}
+
+impl From<reminder::Notice> for Notice {
+    fn from(reminder::Notice { plugin, summary, text }: reminder::Notice) -> Self {
+        Self { plugin: plugin.to_owned(), summary, text }
+    }
+}
+
+impl From<config::Problem> for Problem {
+    fn from(config::Problem { path, message }: config::Problem) -> Self {
+        Self { path, message }
+    }
+}

@@ -1,0 +1,414 @@
+//! The configuration: its fields, their defaults, and what is wrong with one that is rejected (R15, Q10).
+
+mod reader;
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+
+use crate::pattern::Pattern;
+use reader::Place;
+pub use reader::escape as pointer_token;
+
+/// The whole configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Config {
+    /// The repeat-tool reminder.
+    pub repeat_tool_reminder: ReminderConfig,
+    /// The tool-call limit.
+    pub tool_call_limit: LimitConfig,
+    /// How many agents are remembered (S4). At least 1, by default 100,000.
+    pub max_agents: u64,
+}
+
+/// The section `repeatToolReminder`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReminderConfig {
+    /// Whether the reminder works at all. By default it does.
+    pub enabled: bool,
+    /// The counts at which a notice is due (R3). Each at least 2, none twice, by default 3, 5 and 8.
+    pub thresholds: Vec<u64>,
+    /// The tools that are tracked (R8). By default, and if empty, all are.
+    pub include: Vec<Pattern>,
+    /// The tools that are not tracked although they are included (R8).
+    pub exclude: Vec<Pattern>,
+    /// How much of the arguments a notice quotes (R6), in UTF-16 code units. At least 1, by default 500.
+    pub arguments_preview_chars: u64,
+}
+
+/// The section `toolCallLimit`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LimitConfig {
+    /// Whether limits are enforced at all. By default they are.
+    pub enabled: bool,
+    /// The number of calls per step for each limited tool (Q1). At most 2^53 − 1.
+    pub limits: BTreeMap<Box<str>, u64>,
+    /// What an exceeded limit does (Q9). By default it denies.
+    pub on_exceeded: OnExceeded,
+}
+
+/// What an exceeded limit does (Q9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum OnExceeded {
+    /// The call is denied.
+    Deny,
+    /// A person is asked, each time anew.
+    Ask,
+}
+
+/// Something wrong in a configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Where: a JSON Pointer (RFC 6901).
+    pub path: String,
+    /// What is wrong, and what would be right.
+    pub message: String,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            repeat_tool_reminder: ReminderConfig::default(),
+            tool_call_limit: LimitConfig::default(),
+            max_agents: 100_000,
+        }
+    }
+}
+
+impl Default for ReminderConfig {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            thresholds: vec![3, 5, 8],
+            include: Vec::new(),
+            exclude: Vec::new(),
+            arguments_preview_chars: 500,
+        }
+    }
+}
+
+impl Default for LimitConfig {
+    fn default() -> Self {
+        Self { enabled: true, limits: BTreeMap::new(), on_exceeded: OnExceeded::Deny }
+    }
+}
+
+impl Serialize for Pattern {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl Config {
+    /// Reads a configuration.
+    ///
+    /// # Errors
+    ///
+    /// All its problems, in the order of the text.
+    pub fn parse(json: &str) -> Result<Self, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let mut config = Self::default();
+        if let Some(root) = Place::root(json, &mut problems) {
+            config.read(&root, &mut problems);
+        }
+        if problems.is_empty() { Ok(config) } else { Err(problems) }
+    }
+
+    fn read(&mut self, root: &Place<'_>, problems: &mut Vec<Problem>) {
+        for (field, value) in root.members(problems) {
+            match &*field {
+                "repeatToolReminder" => self.repeat_tool_reminder.read(&value, problems),
+                "toolCallLimit" => self.tool_call_limit.read(&value, problems),
+                "maxAgents" => value.count(1, &mut self.max_agents, problems),
+                _ => value.reject("unknown field", problems),
+            }
+        }
+    }
+}
+
+impl ReminderConfig {
+    fn read(&mut self, section: &Place<'_>, problems: &mut Vec<Problem>) {
+        for (field, value) in section.members_unless_null(problems) {
+            match &*field {
+                "enabled" => value.boolean(&mut self.enabled, problems),
+                "thresholds" => self.read_thresholds(&value, problems),
+                "include" => read_patterns(&value, &mut self.include, problems),
+                "exclude" => read_patterns(&value, &mut self.exclude, problems),
+                "argumentsPreviewChars" => {
+                    value.count(1, &mut self.arguments_preview_chars, problems)
+                }
+                _ => value.reject("unknown field", problems),
+            }
+        }
+    }
+
+    fn read_thresholds(&mut self, value: &Place<'_>, problems: &mut Vec<Problem>) {
+        let Some(elements) =
+            value.elements_unless_null("must be an array of integers >= 2", problems)
+        else {
+            return;
+        };
+        if elements.is_empty() {
+            return value.reject("must not be empty", problems);
+        }
+        let mut thresholds = Vec::new();
+        for element in elements {
+            let Some(threshold) = element.required_count(2, problems) else { continue };
+            if thresholds.contains(&threshold) {
+                element.reject("must not contain duplicates", problems);
+            }
+            thresholds.push(threshold);
+        }
+        self.thresholds = thresholds;
+    }
+}
+
+impl LimitConfig {
+    fn read(&mut self, section: &Place<'_>, problems: &mut Vec<Problem>) {
+        for (field, value) in section.members_unless_null(problems) {
+            match &*field {
+                "enabled" => value.boolean(&mut self.enabled, problems),
+                "limits" => self.read_limits(&value, problems),
+                "onExceeded" => self.read_on_exceeded(&value, problems),
+                _ => value.reject("unknown field", problems),
+            }
+        }
+    }
+
+    fn read_limits(&mut self, value: &Place<'_>, problems: &mut Vec<Problem>) {
+        for (tool, limit) in value.members_unless_null(problems) {
+            if &*tool == "*" {
+                limit.reject("wildcards are not supported here: name each tool", problems);
+                continue;
+            }
+            match limit.safe_integer() {
+                Some(limit) => _ = self.limits.insert(tool.into(), limit),
+                None => {
+                    limit.reject(
+                        "must be a non-negative safe integer (0 to 9007199254740991)",
+                        problems,
+                    );
+                }
+            }
+        }
+    }
+
+    fn read_on_exceeded(&mut self, value: &Place<'_>, problems: &mut Vec<Problem>) {
+        if value.is_null() {
+            return;
+        }
+        match value.string().as_deref() {
+            Some("deny") => self.on_exceeded = OnExceeded::Deny,
+            Some("ask") => self.on_exceeded = OnExceeded::Ask,
+            _ => value.reject(r#"must be "deny" or "ask""#, problems),
+        }
+    }
+}
+
+fn read_patterns(value: &Place<'_>, patterns: &mut Vec<Pattern>, problems: &mut Vec<Problem>) {
+    let Some(elements) = value.elements_unless_null("must be an array of strings", problems) else {
+        return;
+    };
+    for element in elements {
+        match element.string() {
+            Some(pattern) => patterns.push(Pattern::new(&pattern)),
+            None => element.reject("must be a string", problems),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Config;
+
+    #[track_caller]
+    fn rejected(json: &str, expected: &[(&str, &str)]) {
+        let problems = Config::parse(json).err().unwrap_or_default();
+        let problems: Vec<_> = problems
+            .iter()
+            .map(|problem| (problem.path.as_str(), problem.message.as_str()))
+            .collect();
+        assert_eq!(problems, expected, "of {json}");
+    }
+
+    #[track_caller]
+    fn accepted(json: &str) -> Config {
+        Config::parse(json).unwrap_or_else(|problems| unreachable!("{json}: {problems:?}"))
+    }
+
+    #[track_caller]
+    fn in_force(json: &str) -> String {
+        serde_json::to_string(&accepted(json)).unwrap_or_default()
+    }
+
+    const DEFAULTS: &str = r#"{"repeatToolReminder":{"enabled":true,"thresholds":[3,5,8],"include":[],"exclude":[],"argumentsPreviewChars":500},"toolCallLimit":{"enabled":true,"limits":{},"onExceeded":"deny"},"maxAgents":100000}"#;
+
+    #[test]
+    fn missing_and_null_mean_the_default() {
+        for json in [
+            "{}",
+            " {\n}\t",
+            r#"{"repeatToolReminder":null,"toolCallLimit":null,"maxAgents":null}"#,
+            r#"{"repeatToolReminder":{},"toolCallLimit":{}}"#,
+            r#"{"repeatToolReminder":{"enabled":null,"thresholds":null,"include":null,"exclude":null,"argumentsPreviewChars":null},
+                "toolCallLimit":{"enabled":null,"limits":null,"onExceeded":null}}"#,
+            DEFAULTS,
+        ] {
+            assert_eq!(in_force(json), DEFAULTS, "of {json}");
+        }
+    }
+
+    #[test]
+    fn every_field_is_read() {
+        let json = r#"{"repeatToolReminder":{"enabled":false,"thresholds":[9,2],"include":["a*"],"exclude":["b"],"argumentsPreviewChars":1},"toolCallLimit":{"enabled":false,"limits":{"":0,"__proto__":9007199254740991,"constructor":2},"onExceeded":"ask"},"maxAgents":7}"#;
+        assert_eq!(in_force(json), json);
+    }
+
+    #[test]
+    fn whole_numbers_may_be_spelled_in_any_way() {
+        let config = accepted(
+            r#"{"repeatToolReminder":{"thresholds":[3.0,5e0]},"toolCallLimit":{"limits":{"a":-0,"b":1e2}},"maxAgents":10e-1}"#,
+        );
+        assert_eq!(config.repeat_tool_reminder.thresholds, [3, 5]);
+        assert_eq!(config.tool_call_limit.limits.into_values().collect::<Vec<_>>(), [0, 100]);
+        assert_eq!(config.max_agents, 1);
+    }
+
+    #[test]
+    fn what_is_no_json_object_is_rejected_as_a_whole() {
+        for json in ["null", "[]", "1", "\"{}\"", "true"] {
+            rejected(json, &[("", "must be an object")]);
+        }
+        rejected("", &[("", "not valid JSON: EOF while parsing a value at line 1 column 0")]);
+        rejected(
+            "{\"maxAgents\":\n1,}",
+            &[("", "not valid JSON: key must be a string at line 2 column 3")],
+        );
+        rejected("{} x", &[("", "not valid JSON: trailing characters at line 1 column 4")]);
+    }
+
+    #[test]
+    fn unknown_and_repeated_fields_are_rejected_anywhere() {
+        rejected(
+            r#"{"observ":true,"repeatToolReminder":{"treshold":3},"toolCallLimit":{"a/b~c":1}}"#,
+            &[
+                ("/observ", "unknown field"),
+                ("/repeatToolReminder/treshold", "unknown field"),
+                ("/toolCallLimit/a~1b~0c", "unknown field"),
+            ],
+        );
+        rejected(
+            r#"{"maxAgents":1,"maxAgents":1,"toolCallLimit":{"limits":{"a":1,"b":2,"\u0061":3}}}"#,
+            &[
+                ("/maxAgents", "given more than once"),
+                ("/toolCallLimit/limits/a", "given more than once"),
+            ],
+        );
+    }
+
+    #[test]
+    fn r15_thresholds() {
+        let thresholds =
+            |json: &str| format!(r#"{{"repeatToolReminder":{{"thresholds":{json}}}}}"#);
+        let at = "/repeatToolReminder/thresholds";
+        rejected(&thresholds("[]"), &[(at, "must not be empty")]);
+        for json in ["3", "{}", "\"3\"", "true"] {
+            rejected(&thresholds(json), &[(at, "must be an array of integers >= 2")]);
+        }
+        let first = format!("{at}/0");
+        for json in ["1", "0", "-3", "2.5", "\"3\"", "null", "true", "[3]", "{}", "1e-400"] {
+            rejected(&thresholds(&format!("[{json}]")), &[(&first, "must be an integer >= 2")]);
+        }
+        rejected(&thresholds("[1e400]"), &[(&first, "must be at most 9007199254740991")]);
+        rejected(
+            &thresholds("[3,1,5,3.0,5]"),
+            &[
+                ("/repeatToolReminder/thresholds/1", "must be an integer >= 2"),
+                ("/repeatToolReminder/thresholds/3", "must not contain duplicates"),
+                ("/repeatToolReminder/thresholds/4", "must not contain duplicates"),
+            ],
+        );
+    }
+
+    #[test]
+    fn r15_wrong_types() {
+        rejected(
+            r#"{"repeatToolReminder":{"enabled":1,"include":"a","exclude":["a",1,null],"argumentsPreviewChars":0}}"#,
+            &[
+                ("/repeatToolReminder/enabled", "must be true or false"),
+                ("/repeatToolReminder/include", "must be an array of strings"),
+                ("/repeatToolReminder/exclude/1", "must be a string"),
+                ("/repeatToolReminder/exclude/2", "must be a string"),
+                ("/repeatToolReminder/argumentsPreviewChars", "must be an integer >= 1"),
+            ],
+        );
+        for json in ["1.5", "-1", "\"500\"", "[]", "false"] {
+            rejected(
+                &format!(r#"{{"repeatToolReminder":{{"argumentsPreviewChars":{json}}}}}"#),
+                &[("/repeatToolReminder/argumentsPreviewChars", "must be an integer >= 1")],
+            );
+        }
+        rejected(
+            r#"{"repeatToolReminder":[],"toolCallLimit":"x","maxAgents":0}"#,
+            &[
+                ("/repeatToolReminder", "must be an object"),
+                ("/toolCallLimit", "must be an object"),
+                ("/maxAgents", "must be an integer >= 1"),
+            ],
+        );
+        rejected(
+            r#"{"repeatToolReminder":{"include":["\ud800"]}}"#,
+            &[("/repeatToolReminder/include/0", "must be a string")],
+        );
+    }
+
+    #[test]
+    fn q10_limits() {
+        for json in [
+            "-1",
+            "1.5",
+            "\"1\"",
+            "true",
+            "[]",
+            "{}",
+            "null",
+            "9007199254740992",
+            "9007199254740991.2",
+            "1e400",
+        ] {
+            rejected(
+                &format!(r#"{{"toolCallLimit":{{"limits":{{"a":{json}}}}}}}"#),
+                &[(
+                    "/toolCallLimit/limits/a",
+                    "must be a non-negative safe integer (0 to 9007199254740991)",
+                )],
+            );
+        }
+        rejected(
+            r#"{"toolCallLimit":{"limits":{"*":1,"web_*":1},"onExceeded":"Deny","enabled":"yes"}}"#,
+            &[
+                ("/toolCallLimit/limits/*", "wildcards are not supported here: name each tool"),
+                ("/toolCallLimit/onExceeded", r#"must be "deny" or "ask""#),
+                ("/toolCallLimit/enabled", "must be true or false"),
+            ],
+        );
+        rejected(
+            r#"{"toolCallLimit":{"limits":[1]}}"#,
+            &[("/toolCallLimit/limits", "must be an object")],
+        );
+    }
+
+    #[test]
+    fn nesting_of_any_depth_is_answered() {
+        let deep = "[".repeat(1_000_000) + &"]".repeat(1_000_000);
+        rejected(&deep, &[("", "must be an object")]);
+        rejected(
+            &format!(r#"{{"maxAgents":{deep}}}"#),
+            &[("/maxAgents", "must be an integer >= 1")],
+        );
+    }
+}
