@@ -1,1 +1,49 @@
-//! x
+//! Embeds the Loop guard component in a Rust host, and replays agent sessions through it.
+//!
+//! ```
+//! use loop_guard::{Component, Pipeline, StepStart, ToolCall};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let component = Component::embedded()?; // compiles once; guards made from it are cheap
+//! let guard = component.guard(r#"{"toolCallLimit": {"limits": {"web_search": 1}}}"#)?;
+//! let pipeline = Pipeline::new(&guard);
+//!
+//! guard.step(&StepStart { agent: "main", turn: 1, step: 1, prompted: true })?;
+//! let call = ToolCall { agent: Some("main"), id: "1", name: "web_search", arguments: r#"{"q":"wasm"}"# };
+//! let first = pipeline.run(&call, || Ok("ten results".to_owned()));
+//! assert_eq!(first.result, "ten results");
+//!
+//! let second = pipeline.run(&call, || unreachable!("the guard denies it"));
+//! assert_eq!(second.result, "tool web_search exceeded its per-step limit of 1");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! - [`Component`] is the compiled guard, [`Guard`] one instance of it with a configuration.
+//! - [`Pipeline`] runs one call the way the contract demands: around a tool's body, beside a host's own
+//!   [`Policy`]s.
+//! - [`script`] holds scripted sessions, [`recorded`] the readers of recorded ones, [`replay`] what brings a recorded session and
+//!   a guard together.
+//!
+//! All that this crate knows of the guard's rules it learns by asking the component.
+
+mod bindings;
+mod component;
+mod error;
+mod guard;
+pub mod json;
+mod inspection;
+mod limits;
+mod pipeline;
+pub mod recorded;
+pub mod replay;
+pub mod script;
+mod types;
+
+pub use component::{CONTRACT, Component};
+pub use error::{CallError, ConfigureError, Fault, LoadError};
+pub use guard::Guard;
+pub use inspection::Inspection;
+pub use limits::Limits;
+pub use pipeline::{Addition, Pipeline, Policy, Report, Review, Verdict};
+pub use types::{Decision, Needs, Notice, Outcome, Problem, Status, StepStart, ToolCall};

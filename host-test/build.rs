@@ -1,0 +1,102 @@
+//! Builds the component that the library embeds: the guest with cargo, then the component around it with
+//! `wit-component`.
+
+use std::env;
+use std::error::Error;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use wasm_metadata::{AddMetadata, AddMetadataField};
+use wit_component::ComponentEncoder;
+
+const TARGET: &str = "wasm32-unknown-unknown";
+const GUEST: &str = "loop-guard-guest";
+
+fn main() {
+    if let Err(error) = run() {
+        println!("cargo::error={error}");
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
+    let host = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
+    let workspace = host.parent().ok_or("this package has left its workspace")?;
+    for input in ["guest/src", "guest/Cargo.toml", "wit", "Cargo.toml", "Cargo.lock"] {
+        println!("cargo::rerun-if-changed={}", workspace.join(input).display());
+    }
+    let out = PathBuf::from(variable("OUT_DIR")?);
+    require_target()?;
+    let core_module = fs::read(build_guest(workspace, &out)?)?;
+    let component = ComponentEncoder::default().validate(true).module(&core_module)?.encode()?;
+    fs::write(out.join("loop_guard.wasm"), describe(&component)?)?;
+    Ok(())
+}
+
+fn variable(name: &str) -> Result<OsString, String> {
+    env::var_os(name).ok_or_else(|| format!("cargo has not set {name}"))
+}
+
+/// Without this check a missing target shows as a wall of "can't find crate for `core`".
+fn require_target() -> Result<(), Box<dyn Error>> {
+    let answer = Command::new(variable("RUSTC")?).args(["--print", "target-libdir", "--target", TARGET]).output()?;
+    let libraries = PathBuf::from(String::from_utf8(answer.stdout)?.trim());
+    if !libraries.is_dir() {
+        return Err(format!(
+            "the Rust target {TARGET} is not installed: run `make setup`, or guest/setup-wasm.sh, in the checkout"
+        )
+        .into());
+    }
+    Ok(())
+}
+
+/// Builds the guest, and says where its core module is.
+fn build_guest(workspace: &Path, out: &Path) -> Result<PathBuf, Box<dyn Error>> {
+    // OUT_DIR is TARGET_FOLDER/PROFILE/build/PACKAGE/out. The guest's profile has a lock of its own in that same folder.
+    let target_folder = out.ancestors().nth(4).ok_or("OUT_DIR is not inside a target folder")?;
+    let status = Command::new(variable("CARGO")?)
+        .current_dir(workspace)
+        .args(["build", "--quiet", "--package", GUEST, "--lib", "--profile", "guest", "--target", TARGET, "--target-dir"])
+        .arg(target_folder)
+        // What is meant for the host crates must not reach the guest: flags, and clippy in place of the compiler.
+        .env_remove("RUSTFLAGS")
+        .env_remove("RUSTC_WORKSPACE_WRAPPER")
+        .env("CARGO_ENCODED_RUSTFLAGS", guest_flags(workspace)?)
+        .status()?;
+    if !status.success() {
+        return Err(format!("the guest does not build; `cargo build -p {GUEST} --target {TARGET}` shows why").into());
+    }
+    Ok(target_folder.join(TARGET).join("guest").join("loop_guard_guest.wasm"))
+}
+
+/// Panic messages contain paths of source files. The same component on every machine needs the same paths.
+fn guest_flags(workspace: &Path) -> Result<OsString, Box<dyn Error>> {
+    let cargo_home = match env::var_os("CARGO_HOME") {
+        Some(folder) => PathBuf::from(folder),
+        None => env::home_dir().ok_or("there is no home folder, and CARGO_HOME is not set")?.join(".cargo"),
+    };
+    let sysroot = Command::new(variable("RUSTC")?).args(["--print", "sysroot"]).output()?;
+    let sysroot = PathBuf::from(String::from_utf8(sysroot.stdout)?.trim());
+    let mut flags = OsString::new();
+    for (from, to) in [(workspace, "loop-guard"), (&cargo_home, "cargo"), (&sysroot, "rust")] {
+        if !flags.is_empty() {
+            flags.push("\x1f");
+        }
+        flags.push("--remap-path-prefix=");
+        flags.push(from);
+        flags.push("=");
+        flags.push(to);
+    }
+    Ok(flags)
+}
+
+/// Adds the name, version, licence and source to a component.
+fn describe(component: &[u8]) -> Result<Vec<u8>, Box<dyn Error>> {
+    let mut metadata = AddMetadata::default();
+    metadata.name = AddMetadataField::Set("loop-guard".to_owned());
+    metadata.version = AddMetadataField::Set(wasm_metadata::Version::new(env!("CARGO_PKG_VERSION").to_owned()));
+    metadata.licenses = AddMetadataField::Set(env!("CARGO_PKG_LICENSE").parse()?);
+    metadata.source = AddMetadataField::Set(env!("CARGO_PKG_REPOSITORY").parse()?);
+    Ok(metadata.to_wasm(component)?)
+}

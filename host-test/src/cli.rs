@@ -1,0 +1,113 @@
+//! The commands of `loop-guard`, their arguments and their exit status.
+
+mod check;
+mod config;
+mod demo;
+mod inspect;
+mod replay;
+mod text;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::{Parser, Subcommand};
+use loop_guard::Component;
+
+const EXAMPLES: &str = "\
+Examples:
+  loop-guard demo
+      See what the guard does, on sessions that are built in.
+  loop-guard replay session.jsonl
+      What would the guard have done to a recorded session?
+  loop-guard replay --config guard.yaml --output json *.jsonl | jq 'select(.event == \"denied\")'
+      The same for many, under a configuration of your own, for other programs.
+  loop-guard config guard.yaml
+      Is this configuration valid, and what does it mean?
+  loop-guard check sessions/*.yaml
+      Run scripted sessions, which say what they expect.
+  loop-guard inspect --component other.wasm
+      What is in this component?
+
+Exit status: 0 if all is well, 1 if a scripted session is not answered as expected, 2 if the input is bad.";
+
+/// Keeps AI agents from wasting themselves in loops: replays sessions through the guard.
+#[derive(Parser)]
+#[command(name = "loop-guard", version, after_help = EXAMPLES, max_term_width = 100)]
+struct Cli {
+    /// Use this component instead of the one that is built in
+    #[arg(long, global = true, value_name = "FILE")]
+    component: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Demo(demo::Args),
+    Replay(replay::Args),
+    Config(config::Args),
+    Check(check::Args),
+    Inspect(inspect::Args),
+}
+
+/// The component to use: one in a file, or the one that is built in.
+struct Source(Option<PathBuf>);
+
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli, &mut anstream::stdout().lock()) {
+        Ok(status) => status,
+        // Whoever reads the output has seen enough.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(anstream::stderr(), "{}error:{} {error:#}", text::BAD, text::BAD.render_reset());
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(cli: Cli, out: &mut dyn Write) -> Result<ExitCode> {
+    let source = Source(cli.component);
+    let status = match cli.command {
+        Command::Demo(args) => demo::run(&args, &source, out),
+        Command::Replay(args) => replay::run(&args, &source, out),
+        Command::Config(args) => config::run(&args, &source, out),
+        Command::Check(args) => check::run(&args, &source, out),
+        Command::Inspect(args) => inspect::run(&args, &source, out),
+    }?;
+    out.flush()?;
+    Ok(status)
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+impl Source {
+    fn load(&self) -> Result<Component> {
+        match &self.0 {
+            None => Ok(Component::embedded()?),
+            Some(path) => Component::from_bytes(&read(path)?).with_context(|| path.display().to_string()),
+        }
+    }
+}
+
+/// Reads a file; the error says which, and what is wrong with it.
+fn read(path: &Path) -> Result<Vec<u8>> {
+    if path.is_dir() {
+        bail!("{} is a directory: name a file", path.display());
+    }
+    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// Reads a file of UTF-8 text.
+fn read_text(path: &Path) -> Result<String> {
+    let text = String::from_utf8(read(path)?).with_context(|| format!("{} is not UTF-8 text", path.display()))?;
+    if text.trim().is_empty() {
+        bail!("{} is empty", path.display());
+    }
+    Ok(text)
+}

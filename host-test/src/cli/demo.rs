@@ -1,0 +1,60 @@
+//! `loop-guard demo`: shows what the guard does, on sessions that are built in.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use loop_guard::recorded::dsh;
+use loop_guard::replay::replay;
+
+use super::Source;
+use super::replay::{Replayed, summary, timeline};
+use super::text::{FAINT, STRONG, styled};
+
+/// Show what the guard does, on recorded sessions that are built in
+#[derive(clap::Args)]
+pub struct Args {}
+
+struct Example {
+    title: &'static str,
+    config: &'static str,
+    file: &'static str,
+    log: &'static str,
+}
+
+const EXAMPLES: [Example; 3] = [
+    Example {
+        title: "An agent repeats a search that finds nothing. The guard reminds it at 3, 5 and 8 equal calls, however they are spelled.",
+        config: "{}",
+        file: "stuck-on-a-grep.jsonl",
+        log: include_str!("../../recorded/dsh/stuck-on-a-grep.jsonl"),
+    },
+    Example {
+        title: "An agent fires eight searches in one step. The quota lets two of them pass.",
+        config: r#"{"toolCallLimit": {"limits": {"web_search": 2}}}"#,
+        file: "eight-searches-at-once.jsonl",
+        log: include_str!("../../recorded/dsh/eight-searches-at-once.jsonl"),
+    },
+    Example {
+        title: "An agent polls a job. Its polls are left out of the count, and a person's message starts the count anew.",
+        config: r#"{"repeatToolReminder": {"exclude": ["*_status"]}}"#,
+        file: "patient-with-a-job.jsonl",
+        log: include_str!("../../recorded/dsh/patient-with-a-job.jsonl"),
+    },
+];
+
+pub fn run(_: &Args, source: &Source, out: &mut dyn Write) -> Result<ExitCode> {
+    let component = source.load()?;
+    let mut sessions = Vec::new();
+    for Example { title, config, file, log } in EXAMPLES {
+        let recording = dsh::read(log.as_bytes(), file)?;
+        let replay = replay(&recording, &component.guard(config)?)?;
+        let session = Replayed { file: file.to_owned(), recording, replay };
+        writeln!(out, "{}", styled(STRONG, title))?;
+        writeln!(out, "{}", styled(FAINT, format!("configuration: {config}")))?;
+        timeline(&session, out)?;
+        sessions.push(session);
+    }
+    summary(&sessions, out)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,58 @@
+//! How things look on a terminal. Where it is none, or `NO_COLOR` is set, colours are left out.
+
+use anstyle::{AnsiColor, Style};
+
+/// Something is as it should be.
+pub const GOOD: Style = AnsiColor::Green.on_default();
+/// Something is wrong.
+pub const BAD: Style = AnsiColor::Red.on_default().bold();
+/// The guard speaks.
+pub const GUARD: Style = AnsiColor::Yellow.on_default().bold();
+/// What matters most on a line.
+pub const STRONG: Style = Style::new().bold();
+/// What one may skip.
+pub const FAINT: Style = Style::new().dimmed();
+
+/// `text` in a style.
+pub fn styled(style: Style, text: impl std::fmt::Display) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// Recorded text on one line of at most `max` characters. Control characters are shown, not sent to the terminal.
+pub fn one_line(text: &str, max: usize) -> String {
+    let mut shown = String::new();
+    for (index, character) in text.chars().enumerate() {
+        if index == max {
+            shown.push('…');
+            break;
+        }
+        if character.is_control() {
+            shown.extend(character.escape_default());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
+/// `1 call`, `2 calls`.
+pub fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{count, one_line};
+
+    #[test]
+    fn recorded_text_stays_on_its_line() {
+        assert_eq!(one_line("abc", 3), "abc");
+        assert_eq!(one_line("abcd", 3), "abc…");
+        assert_eq!(one_line("a\n\u{1b}[31mb", 99), "a\\n\\u{1b}[31mb");
+    }
+
+    #[test]
+    fn plurals() {
+        assert_eq!((count(0, "call"), count(1, "call"), count(2, "call")), ("0 calls".into(), "1 call".into(), "2 calls".into()));
+    }
+}

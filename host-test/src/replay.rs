@@ -1,0 +1,186 @@
+//! Replays a recorded session through a guard: what would it have done?
+//!
+//! The session goes on as it was recorded, whatever the guard says. Where it would have denied a call, the
+//! guard is told that the call was denied, and the session diverges: from there on, the model would
+//! have seen something else. An ask counts as approved.
+
+use std::collections::BTreeMap;
+
+use crate::error::CallError;
+use crate::guard::Guard;
+use crate::recorded::{Call, CallResult, Event, Recording};
+use crate::types::{Decision, Notice, Outcome, Status, StepStart, ToolCall};
+
+/// What a replay showed.
+#[derive(Debug)]
+pub struct Replay {
+    /// What happened, step by step and call by call.
+    pub moments: Vec<Moment>,
+    /// The figures.
+    pub totals: Totals,
+}
+
+/// A step that began, or a call that ended.
+#[derive(Debug)]
+pub enum Moment {
+    /// A step began.
+    Step {
+        /// The number of its turn.
+        turn: u32,
+        /// Its number within the turn.
+        step: u32,
+        /// Whether a person's message entered with it.
+        prompted: bool,
+    },
+    /// A call ended, or its step did without a result of it.
+    Call(ReplayedCall),
+}
+
+/// A call, and what the guard made of it.
+#[derive(Debug)]
+pub struct ReplayedCall {
+    /// The turn it belongs to.
+    pub turn: u32,
+    /// The step it belongs to.
+    pub step: u32,
+    /// The call.
+    pub call: Call,
+    /// Whether the guard would have let it run.
+    pub decision: Decision,
+    /// How it ended, as the guard was told; none without a recorded result.
+    pub status: Option<Status>,
+    /// How many times this very call has been made in a row.
+    pub run: u32,
+    /// What the guard would have told the model.
+    pub notices: Vec<Notice>,
+}
+
+/// The figures of a replay.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Calls that were dispatched.
+    pub calls: usize,
+    /// Notices that the guard would have given.
+    pub notices: usize,
+    /// Calls that it would have denied.
+    pub denied: usize,
+    /// Calls that it would have asked a person about.
+    pub asked: usize,
+    /// The longest run of consecutive equal calls, whatever the configuration.
+    pub longest_run: u32,
+    /// The id of the first call that would have been denied.
+    pub diverged: Option<String>,
+}
+
+/// Replays a recording through a guard that has seen nothing yet.
+///
+/// # Errors
+///
+/// If the component fails.
+pub fn replay(recording: &Recording, guard: &Guard) -> Result<Replay, CallError> {
+    let mut player = Player::new(guard, &recording.agent);
+    for event in &recording.events {
+        player.play(event)?;
+    }
+    player.give_up_waiting();
+    Ok(Replay { moments: player.moments, totals: player.totals })
+}
+
+struct Player<'a> {
+    guard: &'a Guard,
+    agent: &'a str,
+    turn: u32,
+    step: u32,
+    /// Calls whose result has not come, in their order; the key is the call's number.
+    running: BTreeMap<usize, ReplayedCall>,
+    /// The tool and the canonical arguments of the last call, and how often it has been made in a row.
+    last: Option<(String, String)>,
+    run: u32,
+    moments: Vec<Moment>,
+    totals: Totals,
+}
+
+impl<'a> Player<'a> {
+    fn new(guard: &'a Guard, agent: &'a str) -> Self {
+        Self {
+            guard,
+            agent,
+            turn: 0,
+            step: 0,
+            running: BTreeMap::new(),
+            last: None,
+            run: 0,
+            moments: Vec::new(),
+            totals: Totals::default(),
+        }
+    }
+
+    fn play(&mut self, event: &Event) -> Result<(), CallError> {
+        match event {
+            Event::Step { turn, step, prompted } => {
+                let (turn, step, prompted) = (*turn, *step, *prompted);
+                (self.turn, self.step) = (turn, step);
+                self.guard.step(&StepStart { agent: self.agent, turn, step, prompted })?;
+                self.moments.push(Moment::Step { turn, step, prompted });
+            }
+            Event::Pre(call) => self.begin(call)?,
+            Event::Post { id, result } => self.end(id, result)?,
+            Event::TurnEnded { turn } => self.guard.turn_ended(self.agent, *turn)?,
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, call: &Call) -> Result<(), CallError> {
+        let key = Some((call.tool.clone(), self.guard.canonical(&call.arguments)?));
+        self.run = if self.last == key { self.run + 1 } else { 1 };
+        self.last = key;
+        self.totals.longest_run = self.totals.longest_run.max(self.run);
+        let decision = self.guard.pre_execute(&tool_call(self.agent, call))?;
+        match &decision {
+            Decision::Allow => {}
+            Decision::Ask(_) => self.totals.asked += 1,
+            Decision::Deny(_) => {
+                self.totals.denied += 1;
+                self.totals.diverged.get_or_insert_with(|| call.id.clone());
+            }
+        }
+        let replayed = ReplayedCall {
+            turn: self.turn,
+            step: self.step,
+            call: call.clone(),
+            decision,
+            status: None,
+            run: self.run,
+            notices: Vec::new(),
+        };
+        self.running.insert(self.totals.calls, replayed);
+        self.totals.calls += 1;
+        Ok(())
+    }
+
+    fn end(&mut self, id: &str, result: &CallResult) -> Result<(), CallError> {
+        let Some(number) = self.running.iter().rfind(|(_, running)| running.call.id == id).map(|(number, _)| *number) else {
+            return Ok(());
+        };
+        let Some(mut ended) = self.running.remove(&number) else { return Ok(()) };
+        let outcome = match &ended.decision {
+            Decision::Deny(reason) => Outcome { status: Status::Denied, content: Some(reason) },
+            Decision::Allow | Decision::Ask(_) => Outcome { status: result.status, content: Some(&result.content) },
+        };
+        ended.notices = self.guard.post_execute(&tool_call(self.agent, &ended.call), &outcome)?;
+        ended.status = Some(outcome.status);
+        self.totals.notices += ended.notices.len();
+        self.moments.push(Moment::Call(ended));
+        Ok(())
+    }
+
+    /// The session is over: calls without a result will never have one.
+    fn give_up_waiting(&mut self) {
+        let running = std::mem::take(&mut self.running);
+        self.moments.extend(running.into_values().map(Moment::Call));
+    }
+}
+
+fn tool_call<'a>(agent: &'a str, call: &'a Call) -> ToolCall<'a> {
+    ToolCall { agent: Some(agent), id: &call.id, name: &call.tool, arguments: &call.arguments }
+}

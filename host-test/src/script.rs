@@ -1,0 +1,14 @@
+//! Scripted sessions: YAML files of events, with the expected answer beside each.
+//!
+//! `sessions/session.schema.json` describes the format for editors. A script is read ([`Script::parse`]), run against a
+//! component ([`Script::run`]), written as JSON for hosts in other languages ([`Script::export`]), and its
+//! expectations can be rewritten to what the component answered ([`bless`]).
+
+mod bless;
+mod export;
+mod format;
+mod run;
+
+pub use bless::bless;
+pub use format::{Action, Answer, Event, Script, ScriptError};
+pub use run::{Failure, Mismatch};
