@@ -57,7 +57,18 @@ fn build_guest(workspace: &Path, out: &Path) -> Result<PathBuf, Box<dyn Error>> 
     let target_folder = out.ancestors().nth(4).ok_or("OUT_DIR is not inside a target folder")?;
     let status = Command::new(variable("CARGO")?)
         .current_dir(workspace)
-        .args(["build", "--quiet", "--package", GUEST, "--lib", "--profile", "guest", "--target", TARGET, "--target-dir"])
+        .args([
+            "build",
+            "--quiet",
+            "--package",
+            GUEST,
+            "--lib",
+            "--profile",
+            "guest",
+            "--target",
+            TARGET,
+            "--target-dir",
+        ])
         .arg(target_folder)
         // What is meant for the host crates must not reach the guest: flags, and clippy in place of the compiler.
         .env_remove("RUSTFLAGS")

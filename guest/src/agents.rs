@@ -1,8 +1,5 @@
 //! What is remembered about each agent, and for how many (S4).
-#![allow(
-    clippy::indexing_slicing,
-    reason = "the map and the links hold indices of occupied slots only"
-)]
+#![allow(clippy::indexing_slicing, reason = "the map and the links hold indices of occupied slots only")]
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -38,13 +35,7 @@ struct Link {
 impl<T: Default> Agents<T> {
     /// Room for `max` agents, at least one.
     pub fn new(max: usize) -> Self {
-        Self {
-            max: max.max(1),
-            index: BTreeMap::new(),
-            slots: Vec::new(),
-            free: Vec::new(),
-            ends: Link::default(),
-        }
+        Self { max: max.max(1), index: BTreeMap::new(), slots: Vec::new(), free: Vec::new(), ends: Link::default() }
     }
 
     /// An agent's state if it is remembered. This is a use.
@@ -94,11 +85,7 @@ impl<T: Default> Agents<T> {
                 slot
             }
             None => {
-                self.slots.push(Slot {
-                    id: Rc::clone(&id),
-                    state: T::default(),
-                    link: Link::default(),
-                });
+                self.slots.push(Slot { id: Rc::clone(&id), state: T::default(), link: Link::default() });
                 self.slots.len() - 1
             }
         };

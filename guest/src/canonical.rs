@@ -74,8 +74,7 @@ impl Canonicalizer {
             self.written.extend_from_slice(b"{}");
             return true;
         }
-        let scanner =
-            Scanner::new(arguments, &mut self.written, &mut self.members, &mut self.reordered);
+        let scanner = Scanner::new(arguments, &mut self.written, &mut self.members, &mut self.reordered);
         let valid = scanner.scan().is_ok();
         if !valid {
             self.written.clear();
@@ -123,10 +122,7 @@ mod tests {
                 "{ \"b\" : [ 3 , 1 , 2 ] ,\r\n\t\"a\" : { \"d\" : null, \"c\" : true } }",
                 r#"{"a":{"c":true,"d":null},"b":[3,1,2]}"#,
             ),
-            (
-                r#"[{"b":{"z":1,"y":[{"x":1,"w":2}]},"a":false}]"#,
-                r#"[{"a":false,"b":{"y":[{"w":2,"x":1}],"z":1}}]"#,
-            ),
+            (r#"[{"b":{"z":1,"y":[{"x":1,"w":2}]},"a":false}]"#, r#"[{"a":false,"b":{"y":[{"w":2,"x":1}],"z":1}}]"#),
             ("[]", "[]"),
             (" { } ", "{}"),
             (r#"{"a":{},"":[]}"#, r#"{"":[],"a":{}}"#),
@@ -141,10 +137,7 @@ mod tests {
             ("{\"\u{ff61}\":1,\"\u{1f600}\":2}", "{\"\u{1f600}\":2,\"\u{ff61}\":1}"),
             ("{\"\u{1f600}\":1,\"\u{d7ff}\":2}", "{\"\u{d7ff}\":2,\"\u{1f600}\":1}"),
             (r#"{"a\u0000":1,"a":2,"a\n":3,"a ":4}"#, r#"{"a":2,"a\u0000":1,"a\n":3,"a ":4}"#),
-            (
-                r#"{"]":1,"\\":2,"[":3,"\"":4,"!":5,"\u001f":6}"#,
-                r#"{"\u001f":6,"!":5,"\"":4,"[":3,"\\":2,"]":1}"#,
-            ),
+            (r#"{"]":1,"\\":2,"[":3,"\"":4,"!":5,"\u001f":6}"#, r#"{"\u001f":6,"!":5,"\"":4,"[":3,"\\":2,"]":1}"#),
         ]);
         // The example of RFC 8785, section 3.2.3.
         check(&[(
@@ -167,10 +160,7 @@ mod tests {
     fn c2_strings_compare_by_value() {
         check(&[
             (r#""\u0041\/\u00e9\ud83d\ude00""#, "\"A/é😀\""),
-            (
-                r#""\u0008\u0009\u000a\u000c\u000d\u000B\u001F\u007f""#,
-                "\"\\b\\t\\n\\f\\r\\u000b\\u001f\u{7f}\"",
-            ),
+            (r#""\u0008\u0009\u000a\u000c\u000d\u000B\u001F\u007f""#, "\"\\b\\t\\n\\f\\r\\u000b\\u001f\u{7f}\""),
             (r#""\"\\\b""#, r#""\"\\\b""#),
             (r#""\u0022\u005C""#, r#""\"\\""#),
             ("\"\u{2028}\"", "\"\u{2028}\""),

@@ -2,7 +2,7 @@
 
 mod reader;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Serialize, Serializer};
 
@@ -28,8 +28,8 @@ pub struct Config {
 pub struct ReminderConfig {
     /// Whether the reminder works at all. By default it does.
     pub enabled: bool,
-    /// The counts at which a notice is due (R3). Each at least 2, none twice, by default 3, 5 and 8.
-    pub thresholds: Vec<u64>,
+    /// The counts at which a notice is due (R3). Each at least 2, by default 3, 5 and 8.
+    pub thresholds: BTreeSet<u64>,
     /// The tools that are tracked (R8). By default, and if empty, all are.
     pub include: Vec<Pattern>,
     /// The tools that are not tracked although they are included (R8).
@@ -83,7 +83,7 @@ impl Default for ReminderConfig {
     fn default() -> Self {
         Self {
             enabled: true,
-            thresholds: vec![3, 5, 8],
+            thresholds: BTreeSet::from([3, 5, 8]),
             include: Vec::new(),
             exclude: Vec::new(),
             arguments_preview_chars: 500,
@@ -119,49 +119,41 @@ impl Config {
     }
 
     fn read(&mut self, root: &Place<'_>, problems: &mut Vec<Problem>) {
-        for (field, value) in root.members(problems) {
-            match &*field {
-                "repeatToolReminder" => self.repeat_tool_reminder.read(&value, problems),
-                "toolCallLimit" => self.tool_call_limit.read(&value, problems),
-                "maxAgents" => value.count(1, &mut self.max_agents, problems),
-                _ => value.reject("unknown field", problems),
-            }
-        }
+        root.each_member(problems, |field, value, problems| match field {
+            "repeatToolReminder" => self.repeat_tool_reminder.read(&value, problems),
+            "toolCallLimit" => self.tool_call_limit.read(&value, problems),
+            "maxAgents" => value.count(1, &mut self.max_agents, problems),
+            _ => value.reject("unknown field", problems),
+        });
     }
 }
 
 impl ReminderConfig {
     fn read(&mut self, section: &Place<'_>, problems: &mut Vec<Problem>) {
-        for (field, value) in section.members_unless_null(problems) {
-            match &*field {
-                "enabled" => value.boolean(&mut self.enabled, problems),
-                "thresholds" => self.read_thresholds(&value, problems),
-                "include" => read_patterns(&value, &mut self.include, problems),
-                "exclude" => read_patterns(&value, &mut self.exclude, problems),
-                "argumentsPreviewChars" => {
-                    value.count(1, &mut self.arguments_preview_chars, problems)
-                }
-                _ => value.reject("unknown field", problems),
-            }
-        }
+        section.each_member_unless_null(problems, |field, value, problems| match field {
+            "enabled" => value.boolean(&mut self.enabled, problems),
+            "thresholds" => self.read_thresholds(&value, problems),
+            "include" => read_patterns(&value, &mut self.include, problems),
+            "exclude" => read_patterns(&value, &mut self.exclude, problems),
+            "argumentsPreviewChars" => value.count(1, &mut self.arguments_preview_chars, problems),
+            _ => value.reject("unknown field", problems),
+        });
     }
 
     fn read_thresholds(&mut self, value: &Place<'_>, problems: &mut Vec<Problem>) {
-        let Some(elements) =
-            value.elements_unless_null("must be an array of integers >= 2", problems)
-        else {
+        let Some(elements) = value.elements_unless_null("must be an array of integers >= 2", problems) else {
             return;
         };
         if elements.is_empty() {
             return value.reject("must not be empty", problems);
         }
-        let mut thresholds = Vec::new();
+        let mut thresholds = BTreeSet::new();
         for element in elements {
-            let Some(threshold) = element.required_count(2, problems) else { continue };
-            if thresholds.contains(&threshold) {
+            if let Some(threshold) = element.required_count(2, problems)
+                && !thresholds.insert(threshold)
+            {
                 element.reject("must not contain duplicates", problems);
             }
-            thresholds.push(threshold);
         }
         self.thresholds = thresholds;
     }
@@ -169,32 +161,26 @@ impl ReminderConfig {
 
 impl LimitConfig {
     fn read(&mut self, section: &Place<'_>, problems: &mut Vec<Problem>) {
-        for (field, value) in section.members_unless_null(problems) {
-            match &*field {
-                "enabled" => value.boolean(&mut self.enabled, problems),
-                "limits" => self.read_limits(&value, problems),
-                "onExceeded" => self.read_on_exceeded(&value, problems),
-                _ => value.reject("unknown field", problems),
-            }
-        }
+        section.each_member_unless_null(problems, |field, value, problems| match field {
+            "enabled" => value.boolean(&mut self.enabled, problems),
+            "limits" => self.read_limits(&value, problems),
+            "onExceeded" => self.read_on_exceeded(&value, problems),
+            _ => value.reject("unknown field", problems),
+        });
     }
 
     fn read_limits(&mut self, value: &Place<'_>, problems: &mut Vec<Problem>) {
-        for (tool, limit) in value.members_unless_null(problems) {
-            if &*tool == "*" {
-                limit.reject("wildcards are not supported here: name each tool", problems);
-                continue;
+        value.each_member_unless_null(problems, |tool, limit, problems| {
+            if tool == "*" {
+                return limit.reject("wildcards are not supported here: name each tool", problems);
             }
             match limit.safe_integer() {
                 Some(limit) => _ = self.limits.insert(tool.into(), limit),
                 None => {
-                    limit.reject(
-                        "must be a non-negative safe integer (0 to 9007199254740991)",
-                        problems,
-                    );
+                    limit.reject("must be a non-negative safe integer (0 to 9007199254740991)", problems);
                 }
             }
-        }
+        });
     }
 
     fn read_on_exceeded(&mut self, value: &Place<'_>, problems: &mut Vec<Problem>) {
@@ -228,10 +214,8 @@ mod tests {
     #[track_caller]
     fn rejected(json: &str, expected: &[(&str, &str)]) {
         let problems = Config::parse(json).err().unwrap_or_default();
-        let problems: Vec<_> = problems
-            .iter()
-            .map(|problem| (problem.path.as_str(), problem.message.as_str()))
-            .collect();
+        let problems: Vec<_> =
+            problems.iter().map(|problem| (problem.path.as_str(), problem.message.as_str())).collect();
         assert_eq!(problems, expected, "of {json}");
     }
 
@@ -264,7 +248,7 @@ mod tests {
 
     #[test]
     fn every_field_is_read() {
-        let json = r#"{"repeatToolReminder":{"enabled":false,"thresholds":[9,2],"include":["a*"],"exclude":["b"],"argumentsPreviewChars":1},"toolCallLimit":{"enabled":false,"limits":{"":0,"__proto__":9007199254740991,"constructor":2},"onExceeded":"ask"},"maxAgents":7}"#;
+        let json = r#"{"repeatToolReminder":{"enabled":false,"thresholds":[2,9],"include":["a*"],"exclude":["b"],"argumentsPreviewChars":1},"toolCallLimit":{"enabled":false,"limits":{"":0,"__proto__":9007199254740991,"constructor":2},"onExceeded":"ask"},"maxAgents":7}"#;
         assert_eq!(in_force(json), json);
     }
 
@@ -273,7 +257,7 @@ mod tests {
         let config = accepted(
             r#"{"repeatToolReminder":{"thresholds":[3.0,5e0]},"toolCallLimit":{"limits":{"a":-0,"b":1e2}},"maxAgents":10e-1}"#,
         );
-        assert_eq!(config.repeat_tool_reminder.thresholds, [3, 5]);
+        assert_eq!(config.repeat_tool_reminder.thresholds.into_iter().collect::<Vec<_>>(), [3, 5]);
         assert_eq!(config.tool_call_limit.limits.into_values().collect::<Vec<_>>(), [0, 100]);
         assert_eq!(config.max_agents, 1);
     }
@@ -284,10 +268,7 @@ mod tests {
             rejected(json, &[("", "must be an object")]);
         }
         rejected("", &[("", "not valid JSON: EOF while parsing a value at line 1 column 0")]);
-        rejected(
-            "{\"maxAgents\":\n1,}",
-            &[("", "not valid JSON: key must be a string at line 2 column 3")],
-        );
+        rejected("{\"maxAgents\":\n1,}", &[("", "not valid JSON: key must be a string at line 2 column 3")]);
         rejected("{} x", &[("", "not valid JSON: trailing characters at line 1 column 4")]);
     }
 
@@ -303,17 +284,13 @@ mod tests {
         );
         rejected(
             r#"{"maxAgents":1,"maxAgents":1,"toolCallLimit":{"limits":{"a":1,"b":2,"\u0061":3}}}"#,
-            &[
-                ("/maxAgents", "given more than once"),
-                ("/toolCallLimit/limits/a", "given more than once"),
-            ],
+            &[("/maxAgents", "given more than once"), ("/toolCallLimit/limits/a", "given more than once")],
         );
     }
 
     #[test]
     fn r15_thresholds() {
-        let thresholds =
-            |json: &str| format!(r#"{{"repeatToolReminder":{{"thresholds":{json}}}}}"#);
+        let thresholds = |json: &str| format!(r#"{{"repeatToolReminder":{{"thresholds":{json}}}}}"#);
         let at = "/repeatToolReminder/thresholds";
         rejected(&thresholds("[]"), &[(at, "must not be empty")]);
         for json in ["3", "{}", "\"3\"", "true"] {
@@ -368,24 +345,12 @@ mod tests {
 
     #[test]
     fn q10_limits() {
-        for json in [
-            "-1",
-            "1.5",
-            "\"1\"",
-            "true",
-            "[]",
-            "{}",
-            "null",
-            "9007199254740992",
-            "9007199254740991.2",
-            "1e400",
-        ] {
+        for json in
+            ["-1", "1.5", "\"1\"", "true", "[]", "{}", "null", "9007199254740992", "9007199254740991.2", "1e400"]
+        {
             rejected(
                 &format!(r#"{{"toolCallLimit":{{"limits":{{"a":{json}}}}}}}"#),
-                &[(
-                    "/toolCallLimit/limits/a",
-                    "must be a non-negative safe integer (0 to 9007199254740991)",
-                )],
+                &[("/toolCallLimit/limits/a", "must be a non-negative safe integer (0 to 9007199254740991)")],
             );
         }
         rejected(
@@ -396,19 +361,13 @@ mod tests {
                 ("/toolCallLimit/enabled", "must be true or false"),
             ],
         );
-        rejected(
-            r#"{"toolCallLimit":{"limits":[1]}}"#,
-            &[("/toolCallLimit/limits", "must be an object")],
-        );
+        rejected(r#"{"toolCallLimit":{"limits":[1]}}"#, &[("/toolCallLimit/limits", "must be an object")]);
     }
 
     #[test]
     fn nesting_of_any_depth_is_answered() {
         let deep = "[".repeat(1_000_000) + &"]".repeat(1_000_000);
         rejected(&deep, &[("", "must be an object")]);
-        rejected(
-            &format!(r#"{{"maxAgents":{deep}}}"#),
-            &[("/maxAgents", "must be an integer >= 1")],
-        );
+        rejected(&format!(r#"{{"maxAgents":{deep}}}"#), &[("/maxAgents", "must be an integer >= 1")]);
     }
 }

@@ -48,8 +48,7 @@ pub fn explain<'a>(config: &Config, tool: &'a str) -> Explanation<'a> {
 }
 
 fn tracking_source(config: &ReminderConfig, tool: &str) -> Option<String> {
-    let first_match =
-        |patterns: &[Pattern]| patterns.iter().position(|pattern| pattern.matches(tool));
+    let first_match = |patterns: &[Pattern]| patterns.iter().position(|pattern| pattern.matches(tool));
     if !config.enabled {
         Some("/repeatToolReminder/enabled".to_owned())
     } else if let Some(index) = first_match(&config.exclude) {

@@ -57,20 +57,13 @@ impl Guard {
     pub fn pre_execute(&mut self, agent: Option<&str>, tool: &str) -> Decision {
         let caller = match agent {
             None => Caller::Nobody,
-            Some(agent) => {
-                Caller::Agent(self.agents.get(agent).and_then(|agent| agent.active.as_mut()))
-            }
+            Some(agent) => Caller::Agent(self.agents.get(agent).and_then(|agent| agent.active.as_mut())),
         };
         limit::decide(&self.config.tool_call_limit, caller, tool)
     }
 
     /// A call has reached an outcome, whichever it is (R2).
-    pub fn post_execute(
-        &mut self,
-        agent: Option<&str>,
-        tool: &str,
-        arguments: &str,
-    ) -> Option<Notice> {
+    pub fn post_execute(&mut self, agent: Option<&str>, tool: &str, arguments: &str) -> Option<Notice> {
         let config = &self.config.repeat_tool_reminder;
         let agent = agent?;
         if !reminder::tracks(config, tool) {
@@ -137,10 +130,7 @@ mod tests {
     }
 
     fn calls(guard: &mut Guard, agent: &str, tool: &str, times: usize) -> Vec<String> {
-        (0..times)
-            .filter_map(|_| guard.post_execute(Some(agent), tool, "{}"))
-            .map(|notice| notice.summary)
-            .collect()
+        (0..times).filter_map(|_| guard.post_execute(Some(agent), tool, "{}")).map(|notice| notice.summary).collect()
     }
 
     fn exceeded() -> Decision {
@@ -296,10 +286,7 @@ mod tests {
         calls(&mut guard, "a", "t", 2);
         let before = guard.describe();
         let problems = guard.configure(r#"{"maxAgents":0,"x":1}"#).err().unwrap_or_default();
-        assert_eq!(
-            problems.iter().map(|problem| problem.path.as_str()).collect::<Vec<_>>(),
-            ["/maxAgents", "/x"]
-        );
+        assert_eq!(problems.iter().map(|problem| problem.path.as_str()).collect::<Vec<_>>(), ["/maxAgents", "/x"]);
         assert_eq!(guard.describe(), before);
         assert_eq!(guard.count("a"), 2);
         assert_eq!(guard.pre_execute(Some("a"), "t"), Decision::Allow);

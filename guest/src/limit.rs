@@ -128,9 +128,7 @@ mod tests {
 
     #[test]
     fn q5_zero_denies_every_call_whatever_on_exceeded_says() {
-        for config in
-            [config(r#"{"limits":{"t":0}}"#), config(r#"{"limits":{"t":0},"onExceeded":"ask"}"#)]
-        {
+        for config in [config(r#"{"limits":{"t":0}}"#), config(r#"{"limits":{"t":0},"onExceeded":"ask"}"#)] {
             let mut step = ActiveStep::new(1, 1);
             assert_eq!(
                 decide(&config, Caller::Agent(Some(&mut step)), "t"),
@@ -141,17 +139,9 @@ mod tests {
 
     #[test]
     fn q6_fails_closed_without_agent_or_step_even_where_it_asks() {
-        for config in
-            [config(r#"{"limits":{"t":1}}"#), config(r#"{"limits":{"t":0},"onExceeded":"ask"}"#)]
-        {
-            assert_eq!(
-                decide(&config, Caller::Nobody, "t"),
-                deny("per-step tool limit requires an agent context")
-            );
-            assert_eq!(
-                decide(&config, Caller::Agent(None), "t"),
-                deny("per-step tool limit has no active agent step")
-            );
+        for config in [config(r#"{"limits":{"t":1}}"#), config(r#"{"limits":{"t":0},"onExceeded":"ask"}"#)] {
+            assert_eq!(decide(&config, Caller::Nobody, "t"), deny("per-step tool limit requires an agent context"));
+            assert_eq!(decide(&config, Caller::Agent(None), "t"), deny("per-step tool limit has no active agent step"));
         }
     }
 

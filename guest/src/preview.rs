@@ -5,8 +5,7 @@ use std::borrow::Cow;
 /// `text`, cut after `max` UTF-16 code units and marked with the number of units that were left out. A
 /// surrogate pair is never split: it is left out whole.
 pub fn preview(text: &str, max: u64) -> Cow<'_, str> {
-    let units =
-        |text: &str| text.chars().map(|character| character.len_utf16() as u64).sum::<u64>();
+    let units = |text: &str| text.chars().map(|character| character.len_utf16() as u64).sum::<u64>();
     let total = units(text);
     if total <= max {
         return text.into();

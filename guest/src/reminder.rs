@@ -52,17 +52,11 @@ pub fn observe(
 ) -> Option<Notice> {
     chain.extend(canonicalizer.key(tool, arguments));
     let count = chain.count;
-    if !config.thresholds.contains(&u64::from(count)) {
-        return None;
-    }
-    let text = if config.thresholds.iter().min() == Some(&u64::from(count)) {
+    let threshold = config.thresholds.get(&u64::from(count))?;
+    let text = if config.thresholds.first() == Some(threshold) {
         GENTLE.to_owned()
     } else {
-        detailed(
-            tool,
-            count,
-            &preview(&canonicalizer.text(arguments), config.arguments_preview_chars),
-        )
+        detailed(tool, count, &preview(&canonicalizer.text(arguments), config.arguments_preview_chars))
     };
     Some(Notice { plugin: "repeat-tool-reminder", summary: format!("{tool} × {count}"), text })
 }
@@ -127,22 +121,14 @@ mod tests {
     #[test]
     fn r3_notices_at_three_five_and_eight() {
         let calls = [("t", "{}"); 12];
-        assert_eq!(
-            summaries(&config("{}"), &calls),
-            [summary(3, "t × 3"), summary(5, "t × 5"), summary(8, "t × 8")]
-        );
-        assert_eq!(
-            summaries(&config(r#"{"thresholds":[9,2]}"#), &calls),
-            [summary(2, "t × 2"), summary(9, "t × 9")]
-        );
+        assert_eq!(summaries(&config("{}"), &calls), [summary(3, "t × 3"), summary(5, "t × 5"), summary(8, "t × 8")]);
+        assert_eq!(summaries(&config(r#"{"thresholds":[9,2]}"#), &calls), [summary(2, "t × 2"), summary(9, "t × 9")]);
     }
 
     #[test]
     fn r3_r4_r5_the_lowest_threshold_gets_the_gentle_text() {
-        let notices =
-            notices(&config(r#"{"thresholds":[3,2]}"#), &[("t", r#"{"b":1,"a":"x"}"#); 3]);
-        let texts: Vec<_> =
-            notices.iter().map(|(call, notice)| (*call, notice.text.as_str())).collect();
+        let notices = notices(&config(r#"{"thresholds":[3,2]}"#), &[("t", r#"{"b":1,"a":"x"}"#); 3]);
+        let texts: Vec<_> = notices.iter().map(|(call, notice)| (*call, notice.text.as_str())).collect();
         assert_eq!(
             texts,
             [
@@ -164,26 +150,17 @@ mod tests {
     #[test]
     fn r6_the_preview_is_cut_and_the_key_is_not() {
         let config = config(r#"{"thresholds":[2,3],"argumentsPreviewChars":4}"#);
-        let calls =
-            [("t", r#"{"a":1}"#), ("t", r#"{"a":2}"#), ("t", r#"{"a":2}"#), ("t", r#"{"a":2}"#)];
+        let calls = [("t", r#"{"a":1}"#), ("t", r#"{"a":2}"#), ("t", r#"{"a":2}"#), ("t", r#"{"a":2}"#)];
         let notices = notices(&config, &calls);
         assert_eq!(notices.iter().map(|(call, _)| *call).collect::<Vec<_>>(), [3, 4]);
-        assert!(
-            notices
-                .iter()
-                .any(|(_, notice)| notice.text.contains("- arguments: {\"a\"… (+3 more chars)\n"))
-        );
+        assert!(notices.iter().any(|(_, notice)| notice.text.contains("- arguments: {\"a\"… (+3 more chars)\n")));
     }
 
     #[test]
     fn r7_plugin_and_summary() {
         let notices = notices(&config(r#"{"thresholds":[2]}"#), &[("web_search", ""); 2]);
-        let (_, notice) =
-            notices.into_iter().next().unwrap_or_else(|| unreachable!("a notice at 2"));
-        assert_eq!(
-            (notice.plugin, notice.summary.as_str()),
-            ("repeat-tool-reminder", "web_search \u{d7} 2")
-        );
+        let (_, notice) = notices.into_iter().next().unwrap_or_else(|| unreachable!("a notice at 2"));
+        assert_eq!((notice.plugin, notice.summary.as_str()), ("repeat-tool-reminder", "web_search \u{d7} 2"));
     }
 
     #[test]

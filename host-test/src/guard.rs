@@ -235,7 +235,9 @@ impl Guard {
             Some(instance) => instance,
             None => match start(&self.component, &state.config) {
                 Ok((instance, _)) => instance,
-                Err(error) => return Err(CallError { hook, fault: Fault::Restart(error.to_string()) }),
+                Err(error) => {
+                    return Err(CallError { hook, fault: Fault::Restart(error.to_string()) });
+                }
             },
         };
         let answer = run(&self.component, &mut instance, hook, function)?;

@@ -1,7 +1,7 @@
 //! Looks into a component, whether or not it implements the contract.
 
-use wasmtime::component::types::ComponentItem;
 use wasmtime::component;
+use wasmtime::component::types::ComponentItem;
 use wasmtime::{Config, Engine};
 
 use crate::component::{check_contract, check_kind};

@@ -1,13 +1,15 @@
-//! JSON text of a value that stands in a YAML or TOML file.
+//! JSON text of a value that stands in a YAML or TOML file, and how this project reads YAML.
 
 use std::fmt;
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeOwned, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::DuplicateKeyPolicy;
 
 /// JSON text of a value from any format that serde reads.
 ///
-/// Members keep their order, and integers all their digits. What JSON cannot hold is an error, never dropped or changed:
-/// infinities, NaN, dates, and binary data.
+/// Members keep their order. What would not arrive as it was written is an error, never dropped or changed: infinities, NaN,
+/// dates, binary data, and numbers beyond 2^52 that the format reads as floating point. Smaller fractions are what double
+/// precision makes of them, as both formats have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonText(pub String);
 
@@ -19,8 +21,25 @@ impl<'de> Deserialize<'de> for JsonText {
     }
 }
 
+/// Reads YAML 1.2: `yes` and `on` are strings, and no key may stand twice.
+///
+/// # Errors
+///
+/// Whatever is wrong with it first, and where.
+pub fn from_yaml<T: DeserializeOwned>(yaml: &str) -> Result<T, serde_saphyr::Error> {
+    let options = serde_saphyr::options! {
+        duplicate_keys: DuplicateKeyPolicy::Error,
+        strict_booleans: true,
+        with_snippet: false,
+    };
+    serde_saphyr::from_str_with_options(yaml, options)
+}
+
 /// What TOML's deserializer calls the one field of a date.
 const TOML_DATE: &str = "$__toml_private_datetime";
+
+/// From here on a floating-point number cannot tell a fraction, and may once have had other digits.
+const EXACT: f64 = (1_u64 << 52) as f64;
 
 /// Appends the value it meets to a text.
 struct Writer<'a>(&'a mut String);
@@ -88,6 +107,9 @@ impl<'de> Visitor<'de> for Writer<'_> {
         if !value.is_finite() {
             return Err(E::custom(format!("{value} is not a number that JSON can hold")));
         }
+        if value.abs() >= EXACT {
+            return Err(E::custom(format!("{value} may have lost digits; write a number this large as JSON text")));
+        }
         // `{:?}` has the shortest digits that mean the same, and an exponent where there are many.
         self.number(format_args!("{value:?}"));
         Ok(())
@@ -135,11 +157,11 @@ impl<'de> Visitor<'de> for Writer<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::JsonText;
+    use super::{JsonText, from_yaml};
 
     #[track_caller]
     fn yaml(text: &str, expected: &str) {
-        let JsonText(json) = serde_saphyr::from_str(text).unwrap_or_else(|error| unreachable!("{text}: {error}"));
+        let JsonText(json) = from_yaml(text).unwrap_or_else(|error| unreachable!("{text}: {error}"));
         assert_eq!(json, expected, "of {text}");
     }
 
@@ -148,16 +170,27 @@ mod tests {
         yaml("{b: 1, a: [true, null, ~, x, '1', 1.5]}", r#"{"b":1,"a":[true,null,null,"x","1",1.5]}"#);
         yaml("{}", "{}");
         yaml("[[], {a: {}}]", r#"[[],{"a":{}}]"#);
-        yaml("[18446744073709551616, -9223372036854775809]", "[18446744073709551616,-9223372036854775809]");
-        yaml("[1.0, -0.0, 1e300]", "[1.0,-0.0,1e300]");
+        yaml("[18446744073709551615, -9223372036854775808]", "[18446744073709551615,-9223372036854775808]");
+        yaml("[1.0, -0.0, 1e-300, 4503599627370495.5]", "[1.0,-0.0,1e-300,4503599627370495.5]");
         yaml("{1: a, true: b}", r#"{"1":"a","true":"b"}"#);
+        yaml("[yes, no, on, off, true]", r#"["yes","no","on","off",true]"#);
         yaml("\"quote \\\" and\\nline\"", r#""quote \" and\nline""#);
     }
 
     #[test]
     fn what_json_cannot_hold_is_an_error() {
-        for text in [".inf", "-.inf", ".nan", "{a: [.inf]}"] {
-            assert!(serde_saphyr::from_str::<JsonText>(text).is_err(), "{text}");
+        for text in [
+            ".inf",
+            "-.inf",
+            ".nan",
+            "{a: [.inf]}",
+            "18446744073709551616",
+            "-9223372036854775809",
+            "9007199254740991.2",
+            "1e300",
+            "{a: 1, a: 2}",
+        ] {
+            assert!(from_yaml::<JsonText>(text).is_err(), "{text}");
         }
         for text in ["a = inf", "a = nan", "a = 2026-01-01"] {
             assert!(toml::from_str::<JsonText>(text).is_err(), "{text}");

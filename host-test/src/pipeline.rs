@@ -154,7 +154,9 @@ impl<'a> Pipeline<'a> {
         });
         match unlimited {
             Some(true) => Decision::Allow,
-            Some(false) | None => Decision::Deny(format!("the limit of tool {} could not be checked: {fault}", call.name)),
+            Some(false) | None => {
+                Decision::Deny(format!("the limit of tool {} could not be checked: {fault}", call.name))
+            }
         }
     }
 }

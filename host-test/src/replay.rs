@@ -159,7 +159,8 @@ impl<'a> Player<'a> {
     }
 
     fn end(&mut self, id: &str, result: &CallResult) -> Result<(), CallError> {
-        let Some(number) = self.running.iter().rfind(|(_, running)| running.call.id == id).map(|(number, _)| *number) else {
+        let Some(number) = self.running.iter().rfind(|(_, running)| running.call.id == id).map(|(number, _)| *number)
+        else {
             return Ok(());
         };
         let Some(mut ended) = self.running.remove(&number) else { return Ok(()) };

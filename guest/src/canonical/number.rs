@@ -26,8 +26,7 @@ impl<'a> Number<'a> {
         }
         let (marked, rest) = strip(rest, b"eE");
         if !marked {
-            let number =
-                Self { negative, integer, fraction, exponent_negative: false, exponent: b"" };
+            let number = Self { negative, integer, fraction, exponent_negative: false, exponent: b"" };
             return Some((number, text.len() - rest.len()));
         }
         let exponent_negative = rest.starts_with(b"-");
@@ -99,8 +98,7 @@ impl<'a> Number<'a> {
         if magnitude.len() > 18 {
             return None;
         }
-        let magnitude =
-            magnitude.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
+        let magnitude = magnitude.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
         Some(if self.exponent_negative { -magnitude } else { magnitude })
     }
 
@@ -157,9 +155,7 @@ pub fn whole(text: &str) -> Whole {
     match canonical.parse::<u64>() {
         Ok(value) if value <= MAX_SAFE => Whole::Safe(value),
         Ok(_) => Whole::TooLarge,
-        Err(_) if canonical.parse::<f64>().is_ok_and(|value| value > MAX_SAFE as f64) => {
-            Whole::TooLarge
-        }
+        Err(_) if canonical.parse::<f64>().is_ok_and(|value| value > MAX_SAFE as f64) => Whole::TooLarge,
         Err(_) => Whole::Not,
     }
 }
@@ -247,10 +243,7 @@ mod tests {
 
     #[test]
     fn c3_malformed_numbers() {
-        for text in [
-            "", "-", "+1", "01", "-01", "1.", ".5", "1e", "1e+", "1e1.5", "0x10", "--1", "1_000",
-            "Infinity",
-        ] {
+        for text in ["", "-", "+1", "01", "-01", "1.", ".5", "1e", "1e+", "1e1.5", "0x10", "--1", "1_000", "Infinity"] {
             assert_eq!(canonical(text), None, "of {text}");
         }
     }

@@ -59,8 +59,7 @@ fn decode(first: u8, text: &[u8]) -> (u32, usize) {
         _ => (0x7f, 1),
     };
     let following = text.iter().take(length).skip(1);
-    let value =
-        following.fold(u32::from(first) & bits, |value, byte| value << 6 | u32::from(byte & 0x3f));
+    let value = following.fold(u32::from(first) & bits, |value, byte| value << 6 | u32::from(byte & 0x3f));
     (value, length)
 }
 

@@ -31,12 +31,7 @@ pub struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    pub fn new(
-        text: &'a str,
-        out: &'a mut Vec<u8>,
-        members: &'a mut Vec<Member>,
-        reordered: &'a mut Vec<u8>,
-    ) -> Self {
+    pub fn new(text: &'a str, out: &'a mut Vec<u8>, members: &'a mut Vec<Member>, reordered: &'a mut Vec<u8>) -> Self {
         Self { text: text.as_bytes(), at: 0, out, members, reordered }
     }
 
@@ -124,9 +119,7 @@ impl<'a> Scanner<'a> {
         let out = &*self.out;
         let Some(members) = self.members.get_mut(first..) else { return };
         let Some(start) = members.first().map(|member| member.name - 1) else { return };
-        members.sort_by(|a, b| {
-            order::compare(slice(out, a.name, a.name_end), slice(out, b.name, b.name_end))
-        });
+        members.sort_by(|a, b| order::compare(slice(out, a.name, a.name_end), slice(out, b.name, b.name_end)));
 
         self.reordered.clear();
         let mut members = members.iter().peekable();
@@ -189,10 +182,7 @@ impl<'a> Scanner<'a> {
         } else {
             1
         };
-        char::decode_utf16(units.into_iter().take(length))
-            .next()
-            .and_then(Result::ok)
-            .ok_or(Invalid)
+        char::decode_utf16(units.into_iter().take(length)).next().and_then(Result::ok).ok_or(Invalid)
     }
 
     fn four_hex_digits(&mut self) -> Result<u16, Invalid> {

@@ -23,10 +23,7 @@ impl<'a> Place<'a> {
         match serde_json::from_str::<&RawValue>(document) {
             Ok(value) => Some(Self { pointer: String::new(), text: value.get() }),
             Err(error) => {
-                problems.push(Problem {
-                    path: String::new(),
-                    message: format!("not valid JSON: {error}"),
-                });
+                problems.push(Problem { path: String::new(), message: format!("not valid JSON: {error}") });
                 None
             }
         }
@@ -41,41 +38,37 @@ impl<'a> Place<'a> {
         self.text == "null"
     }
 
-    /// The members of an object, in the order of the text. Anything else is a problem, and so is a
-    /// second member of one name.
-    pub fn members(&self, problems: &mut Vec<Problem>) -> Vec<(Cow<'a, str>, Place<'a>)> {
+    /// Calls `read` for each member of an object, in the order of the text. Anything else is a problem, and so is
+    /// a second member of one name.
+    pub fn each_member(&self, problems: &mut Vec<Problem>, mut read: impl FnMut(&str, Place<'a>, &mut Vec<Problem>)) {
         let Ok(Members(members)) = serde_json::from_str(self.text) else {
-            self.reject("must be an object", problems);
-            return Vec::new();
+            return self.reject("must be an object", problems);
         };
         let mut seen = BTreeSet::new();
-        let mut places = Vec::new();
         for (name, value) in members {
-            let place =
-                Self { pointer: self.pointer.clone() + "/" + &escape(&name), text: value.get() };
-            if seen.insert(name.clone()) {
-                places.push((name, place));
-            } else {
+            let place = Self { pointer: self.pointer.clone() + "/" + &escape(&name), text: value.get() };
+            if seen.contains(&name) {
                 place.reject("given more than once", problems);
+            } else {
+                read(&name, place, problems);
+                seen.insert(name);
             }
         }
-        places
     }
 
     /// The same, where null stands for an object without members.
-    pub fn members_unless_null(
+    pub fn each_member_unless_null(
         &self,
         problems: &mut Vec<Problem>,
-    ) -> Vec<(Cow<'a, str>, Place<'a>)> {
-        if self.is_null() { Vec::new() } else { self.members(problems) }
+        read: impl FnMut(&str, Place<'a>, &mut Vec<Problem>),
+    ) {
+        if !self.is_null() {
+            self.each_member(problems, read);
+        }
     }
 
     /// The elements of an array; none for null. Anything else is a problem, described by `message`.
-    pub fn elements_unless_null(
-        &self,
-        message: &str,
-        problems: &mut Vec<Problem>,
-    ) -> Option<Vec<Place<'a>>> {
+    pub fn elements_unless_null(&self, message: &str, problems: &mut Vec<Problem>) -> Option<Vec<Place<'a>>> {
         if self.is_null() {
             return None;
         }
@@ -108,9 +101,7 @@ impl<'a> Place<'a> {
         match whole(self.text) {
             Whole::Safe(value) if value >= min => return Some(value),
             Whole::TooLarge => self.reject("must be at most 9007199254740991", problems),
-            Whole::Safe(_) | Whole::Not => {
-                self.reject(&format!("must be an integer >= {min}"), problems)
-            }
+            Whole::Safe(_) | Whole::Not => self.reject(&format!("must be an integer >= {min}"), problems),
         }
         None
     }

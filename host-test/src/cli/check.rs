@@ -51,8 +51,7 @@ pub fn run(args: &Args, source: &Source, out: &mut dyn Write) -> Result<ExitCode
     let sessions = args.files.iter().map(|path| load(path)).collect::<Result<Vec<_>>>()?;
     if let Some(Export::Json) = args.export {
         let names: Vec<_> = sessions.iter().map(|session| name(session.path)).collect();
-        let exported: Vec<_> =
-            sessions.iter().zip(&names).map(|(session, name)| session.script.export(name)).collect();
+        let exported: Vec<_> = sessions.iter().zip(&names).map(|(session, name)| session.script.export(name)).collect();
         serde_json::to_writer_pretty(&mut *out, &exported)?;
         writeln!(out)?;
         return Ok(ExitCode::SUCCESS);
@@ -62,7 +61,8 @@ pub fn run(args: &Args, source: &Source, out: &mut dyn Write) -> Result<ExitCode
     for session in &sessions {
         failed += usize::from(!check(session, &component, args.bless, out)?);
     }
-    let verdict = if failed == 0 { styled(GOOD, "all as expected") } else { styled(BAD, format!("{failed} not as expected")) };
+    let verdict =
+        if failed == 0 { styled(GOOD, "all as expected") } else { styled(BAD, format!("{failed} not as expected")) };
     writeln!(out, "{}: {verdict}", count(sessions.len(), "session"))?;
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

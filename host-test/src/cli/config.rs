@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
-use loop_guard::json::JsonText;
+use loop_guard::json::{JsonText, from_yaml};
 use loop_guard::{Component, ConfigureError, Guard, Problem};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -88,7 +88,9 @@ impl ConfigFile {
         let mut moved: Vec<(&str, String)> = Vec::new();
         for (index, Row { id, config }) in rows.into_iter().enumerate() {
             let Some(id) = id else { continue };
-            let Some((_, section)) = SECTIONS.iter().find(|(plugin, _)| *plugin == id) else { continue };
+            let Some((_, section)) = SECTIONS.iter().find(|(plugin, _)| *plugin == id) else {
+                continue;
+            };
             if moved.iter().any(|(known, _)| known == section) {
                 bail!("{path}: row {index} configures {id} a second time");
             }
@@ -129,12 +131,10 @@ fn to_json(path: &Path, text: String) -> Result<String> {
     let JsonText(json) = match extension.to_str() {
         Some("json") => return Ok(text),
         Some("toml") => toml::from_str(&text).with_context(|| format!("{shown} is not TOML that JSON can hold"))?,
-        _ if text.trim_start().starts_with('{') && serde_json::from_str::<&RawValue>(&text).is_ok() => return Ok(text),
-        _ => {
-            let options = serde_saphyr::options! { with_snippet: false };
-            serde_saphyr::from_str_with_options(&text, options)
-                .with_context(|| format!("{shown} is not YAML that JSON can hold"))?
+        _ if text.trim_start().starts_with('{') && serde_json::from_str::<&RawValue>(&text).is_ok() => {
+            return Ok(text);
         }
+        _ => from_yaml(&text).with_context(|| format!("{shown} is not YAML that JSON can hold"))?,
     };
     Ok(json)
 }

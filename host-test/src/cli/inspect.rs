@@ -79,7 +79,8 @@ fn described(metadata: &Metadata) -> Vec<(&'static str, String)> {
     rows.extend(metadata.licenses.as_ref().map(|licences| ("licence", licences.to_string())));
     rows.extend(metadata.source.as_ref().map(|source| ("source", source.to_string())));
     for (field, tools) in metadata.producers.iter().flat_map(|producers| producers.iter()) {
-        let tools: Vec<_> = tools.iter().map(|(tool, version)| format!("{tool} {version}").trim_end().to_owned()).collect();
+        let tools: Vec<_> =
+            tools.iter().map(|(tool, version)| format!("{tool} {version}").trim_end().to_owned()).collect();
         rows.push(("made by", format!("{field}: {}", tools.join(", "))));
     }
     rows

@@ -107,9 +107,34 @@ fn load(path: &Path, strict: bool) -> Result<Recording> {
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 enum Line<'a> {
-    Notice { session: &'a str, agent: &'a str, turn: u32, step: u32, call: &'a str, tool: &'a str, summary: &'a str, text: &'a str },
-    Denied { session: &'a str, agent: &'a str, turn: u32, step: u32, call: &'a str, tool: &'a str, reason: &'a str },
-    Asked { session: &'a str, agent: &'a str, turn: u32, step: u32, call: &'a str, tool: &'a str, reason: &'a str },
+    Notice {
+        session: &'a str,
+        agent: &'a str,
+        turn: u32,
+        step: u32,
+        call: &'a str,
+        tool: &'a str,
+        summary: &'a str,
+        text: &'a str,
+    },
+    Denied {
+        session: &'a str,
+        agent: &'a str,
+        turn: u32,
+        step: u32,
+        call: &'a str,
+        tool: &'a str,
+        reason: &'a str,
+    },
+    Asked {
+        session: &'a str,
+        agent: &'a str,
+        turn: u32,
+        step: u32,
+        call: &'a str,
+        tool: &'a str,
+        reason: &'a str,
+    },
     Summary {
         session: &'a str,
         file: &'a str,
@@ -130,7 +155,9 @@ fn json(Replayed { file, recording, replay }: &Replayed, out: &mut dyn Write) ->
     };
     let (session, agent) = (&*recording.session, &*recording.agent);
     for moment in &replay.moments {
-        let Moment::Call(ReplayedCall { turn, step, call, decision, notices, .. }) = moment else { continue };
+        let Moment::Call(ReplayedCall { turn, step, call, decision, notices, .. }) = moment else {
+            continue;
+        };
         let (turn, step, id, tool) = (*turn, *step, &*call.id, &*call.tool);
         match decision {
             Decision::Allow => {}
@@ -177,7 +204,9 @@ fn call_line(replayed: &ReplayedCall, out: &mut dyn Write) -> Result<()> {
     match &replayed.decision {
         Decision::Allow => {}
         Decision::Deny(reason) => writeln!(out, "{INDENT}{} {}", styled(BAD, "denied:"), one_line(reason, 200))?,
-        Decision::Ask(reason) => writeln!(out, "{INDENT}{} {}", styled(GUARD, "asks a person:"), one_line(reason, 200))?,
+        Decision::Ask(reason) => {
+            writeln!(out, "{INDENT}{} {}", styled(GUARD, "asks a person:"), one_line(reason, 200))?
+        }
     }
     for Notice { summary, text, .. } in &replayed.notices {
         writeln!(out, "{INDENT}{} {}", styled(GUARD, "reminds the model:"), styled(STRONG, one_line(summary, 200)))?;
@@ -198,7 +227,16 @@ fn place(turn: u32, step: u32) -> String {
 /// Shows the figures of all sessions.
 pub fn summary(sessions: &[Replayed], out: &mut dyn Write) -> Result<()> {
     let mut table = Table::new();
-    table.load_preset(NOTHING).set_header(["session", "calls", "longest run", "notices", "denied", "asked", "diverges at", "lines left out"]);
+    table.load_preset(NOTHING).set_header([
+        "session",
+        "calls",
+        "longest run",
+        "notices",
+        "denied",
+        "asked",
+        "diverges at",
+        "lines left out",
+    ]);
     for Replayed { recording, replay, .. } in sessions {
         let Totals { calls, notices, denied, asked, longest_run, diverged } = &replay.totals;
         table.add_row([

@@ -53,6 +53,9 @@ mod tests {
 
     #[test]
     fn plurals() {
-        assert_eq!((count(0, "call"), count(1, "call"), count(2, "call")), ("0 calls".into(), "1 call".into(), "2 calls".into()));
+        assert_eq!(
+            (count(0, "call"), count(1, "call"), count(2, "call")),
+            ("0 calls".into(), "1 call".into(), "2 calls".into())
+        );
     }
 }

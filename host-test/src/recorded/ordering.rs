@@ -14,10 +14,18 @@ pub struct OpenStep {
 
 #[derive(Debug)]
 enum Entry {
-    Call { call: Call, parent: Option<String> },
-    Result { id: String, result: CallResult },
+    Call {
+        call: Call,
+        parent: Option<String>,
+    },
+    Result {
+        id: String,
+        result: CallResult,
+    },
     /// The call of this id was never dispatched.
-    NotDispatched { id: String },
+    NotDispatched {
+        id: String,
+    },
 }
 
 impl OpenStep {

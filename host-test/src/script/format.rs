@@ -1,10 +1,10 @@
 //! The format of scripted sessions, as it is written and as it is meant.
 
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_saphyr::{DuplicateKeyPolicy, Spanned};
+use serde_saphyr::Spanned;
 use thiserror::Error;
 
-use crate::json::JsonText;
+use crate::json::{JsonText, from_yaml};
 use crate::types::{Problem, Status};
 
 /// A scripted session.
@@ -208,11 +208,7 @@ impl Script {
     ///
     /// The first thing that is wrong with it.
     pub fn parse(yaml: &str) -> Result<Self, ScriptError> {
-        let options = serde_saphyr::options! {
-            duplicate_keys: DuplicateKeyPolicy::Error,
-            with_snippet: false,
-        };
-        let written: written::Script = serde_saphyr::from_str_with_options(yaml, options).map_err(|error| {
+        let written: written::Script = from_yaml(yaml).map_err(|error| {
             let place = error.location();
             let at = |number: Option<u64>| number.and_then(|number| usize::try_from(number).ok()).unwrap_or(1);
             ScriptError {
@@ -225,8 +221,7 @@ impl Script {
         for event in written.events {
             let line = usize::try_from(event.referenced.line()).unwrap_or(1);
             let column = usize::try_from(event.referenced.column()).unwrap_or(1);
-            let event =
-                event.value.meant(line, &events).map_err(|message| ScriptError { line, column, message })?;
+            let event = event.value.meant(line, &events).map_err(|message| ScriptError { line, column, message })?;
             events.push(event);
         }
         let config = written.config.map(|config| config.meant());
@@ -485,7 +480,8 @@ mod written {
             Action::Describe | Action::Explain { .. } => {
                 answer.json = Some(expect.json.ok_or("describe and explain need `expect: {json: …}`")?);
             }
-            Action::Step { .. } | Action::StepAborted { .. } | Action::TurnEnded { .. } | Action::AgentEnded { .. } => {}
+            Action::Step { .. } | Action::StepAborted { .. } | Action::TurnEnded { .. } | Action::AgentEnded { .. } => {
+            }
         }
         let surplus = [
             ("decision", given.decision.is_some() && answer.decision.is_none()),

@@ -1,0 +1,477 @@
+//! The command `loop-guard` as people run it: what it prints, and how it fails.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// What the command did.
+#[derive(Debug, PartialEq, Eq)]
+struct Run {
+    status: i32,
+    out: String,
+    err: String,
+}
+
+fn loop_guard(folder: &Path, arguments: &[&str]) -> Run {
+    let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_loop-guard"))
+        .current_dir(folder)
+        .env_remove("CLICOLOR_FORCE")
+        .args(arguments)
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Run { status: status.code().unwrap(), out: text(stdout), err: text(stderr) }
+}
+
+/// A folder with these files.
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        fs::write(folder.path().join(name), content).unwrap();
+    }
+    folder
+}
+
+/// Bad input: exit status 2, nothing on standard output, and this on standard error.
+#[track_caller]
+fn refused(folder: &TempDir, arguments: &[&str], error: &str) {
+    let run = loop_guard(folder.path(), arguments);
+    assert_eq!((run.status, run.out.as_str()), (2, ""), "{arguments:?}: {}", run.err);
+    assert_eq!(run.err, format!("error: {error}\n"), "{arguments:?}");
+}
+
+fn recorded(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("recorded/dsh").join(name)
+}
+
+const PASSES: &str = "about: x\nrules: [R1]\nevents:\n- call: {tool: t}\n- count: {}\n  expect: {count: 1}\n";
+
+const FAILS: &str = "\
+about: x
+rules: [R3, Q3]
+config: {repeatToolReminder: {thresholds: [2]}}
+events:
+- call: {tool: t}
+# A comment that stays.
+- call: {tool: t}   # so does this one
+  expect:
+    decision: {deny: no reason}
+
+- count: {}
+  expect: {count: 3}
+- canonical: '1.0'
+  expect: {text: '1'}
+";
+
+#[test]
+fn check_says_what_ran() {
+    let folder = folder(&[("a.yaml", PASSES), ("b.yaml", PASSES)]);
+    let run = loop_guard(folder.path(), &["check", "a.yaml", "b.yaml"]);
+    let out = "ok a.yaml (2 events)\nok b.yaml (2 events)\n2 sessions: all as expected\n";
+    assert_eq!(run, Run { status: 0, out: out.to_owned(), err: String::new() });
+}
+
+#[test]
+fn check_shows_each_mismatch_as_a_diff() {
+    let folder = folder(&[("f.yaml", FAILS), ("p.yaml", PASSES)]);
+    let run = loop_guard(folder.path(), &["check", "f.yaml", "p.yaml"]);
+    let out = "\
+failed f.yaml:7: expected (-) and actual (+) differ
+  - decision:
+  -   deny: no reason
+  + notices:
+  + - plugin: repeat-tool-reminder
+  +   summary: t × 2
+  +   text: \"You keep repeating the exact same tool call. Study the result it already gave you before you call it again: if the task is not done yet, change your approach or the arguments.\"
+failed f.yaml:11: expected (-) and actual (+) differ
+  - count: 3
+  + count: 2
+ok p.yaml (2 events)
+2 sessions: 1 not as expected
+";
+    assert_eq!(run, Run { status: 1, out: out.to_owned(), err: String::new() });
+}
+
+#[test]
+fn check_blesses_what_is_not_met_and_leaves_the_rest() {
+    let folder = folder(&[("f.yaml", FAILS)]);
+    let run = loop_guard(folder.path(), &["check", "--bless", "f.yaml"]);
+    assert_eq!((run.status, run.out.as_str()), (0, "rewritten f.yaml: 2 expectations\n1 session: all as expected\n"));
+    let expected = "\
+about: x
+rules: [R3, Q3]
+config: {repeatToolReminder: {thresholds: [2]}}
+events:
+- call: {tool: t}
+# A comment that stays.
+- call: {tool: t}   # so does this one
+  expect:
+    notices:
+    - plugin: repeat-tool-reminder
+      summary: t × 2
+      text: \"You keep repeating the exact same tool call. Study the result it already gave you before you call it again: if the task is not done yet, change your approach or the arguments.\"
+
+- count: {}
+  expect:
+    count: 2
+- canonical: '1.0'
+  expect: {text: '1'}
+";
+    assert_eq!(fs::read_to_string(folder.path().join("f.yaml")).unwrap(), expected);
+    assert_eq!(loop_guard(folder.path(), &["check", "f.yaml"]).status, 0);
+}
+
+#[test]
+fn check_exports_raw_text_with_everything_filled_in() {
+    let script = "\
+about: x
+rules: [C4]
+config: {maxAgents: 1}
+events:
+- call: {tool: t, arguments: {b: 9007199254740993, a: yes}}
+- pre: {id: p, agent: null, tool: t, raw: '{ }'}
+- post: {id: p, outcome: failed, content: oops}
+";
+    let folder = folder(&[("a-name.yaml", script)]);
+    let run = loop_guard(folder.path(), &["check", "--export", "json", "a-name.yaml"]);
+    assert_eq!((run.status, run.err.as_str()), (0, ""));
+    let expected = serde_json::json!([{
+        "name": "a-name", "about": "x", "rules": ["C4"], "config": r#"{"maxAgents":1}"#,
+        "events": [
+            {"line": 5, "action": "call", "agent": "main", "id": "line-5", "tool": "t",
+             "arguments": r#"{"b":9007199254740993,"a":"yes"}"#, "outcome": "succeeded", "content": null, "approved": true,
+             "expect": {"decision": "allow", "notices": []}},
+            {"line": 6, "action": "pre", "agent": null, "id": "p", "tool": "t", "arguments": "{ }",
+             "expect": {"decision": "allow"}},
+            {"line": 7, "action": "post", "agent": null, "id": "p", "tool": "t", "arguments": "{ }",
+             "outcome": "failed", "content": "oops", "expect": {"notices": []}},
+        ],
+    }]);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&run.out).unwrap(), expected);
+}
+
+#[test]
+fn check_refuses_what_is_no_scripted_session() {
+    let head = "about: x\nrules: [R1]\nevents:\n";
+    let event = |event: &str| format!("{head}- {event}\n");
+    let folder = folder(&[
+        ("good.yaml", PASSES),
+        ("empty.yaml", "\n"),
+        ("cut.yaml", "about: x\nrules: [R1\n"),
+        ("unknown.yaml", &event("poke: {}")),
+        ("none.yaml", &event("expect: {count: 1}")),
+        ("two.yaml", &event("{step: {turn: 1, step: 1}, describe: {}}")),
+        ("type.yaml", &event("step: {turn: one, step: 1}")),
+        ("both.yaml", &event("call: {tool: t, arguments: {}, raw: ''}")),
+        ("post.yaml", &event("post: {id: nobody}")),
+        ("surplus.yaml", &event("pre: {id: a, tool: t}\n  expect: {notices: []}")),
+        ("list.yaml", "- a\n- b\n"),
+    ]);
+    fs::write(folder.path().join("binary.yaml"), [0xff, 0xfe, 0x00]).unwrap();
+    refused(
+        &folder,
+        &["check", "good.yaml", "none-such.yaml"],
+        "cannot read none-such.yaml: No such file or directory (os error 2)",
+    );
+    refused(&folder, &["check", "."], ". is a directory: name a file");
+    refused(&folder, &["check", "empty.yaml"], "empty.yaml is empty");
+    refused(
+        &folder,
+        &["check", "binary.yaml"],
+        "binary.yaml is not UTF-8 text: invalid utf-8 sequence of 1 bytes from index 0",
+    );
+    for (file, place) in [
+        ("cut.yaml", "2:8: unclosed bracket"),
+        ("unknown.yaml", "4:3: unknown field `poke`"),
+        ("none.yaml", "4:3: an event is exactly one of step, call, pre"),
+        ("two.yaml", "4:3: an event is exactly one of step, call, pre"),
+        ("type.yaml", "4:16: "),
+        ("both.yaml", "4:3: a call has either arguments or raw, not both"),
+        ("post.yaml", "4:3: no pre before this post has the id \"nobody\""),
+        ("surplus.yaml", "4:3: this event has no notices to expect"),
+        ("list.yaml", "1:1: "),
+    ] {
+        let run = loop_guard(folder.path(), &["check", "good.yaml", file]);
+        assert_eq!((run.status, run.out.as_str()), (2, ""), "{file}");
+        assert!(run.err.starts_with(&format!("error: {file}:{place}")), "{file}: {}", run.err);
+    }
+}
+
+#[test]
+fn a_script_whose_configuration_is_rejected_fails() {
+    let folder = folder(&[("c.yaml", "about: x\nrules: [R15]\nconfig: {maxAgent: 1}\nevents: []\n")]);
+    let run = loop_guard(folder.path(), &["check", "c.yaml"]);
+    let out =
+        "failed c.yaml: the configuration is rejected: at \"/maxAgent\": unknown field\n1 session: 1 not as expected\n";
+    assert_eq!(run, Run { status: 1, out: out.to_owned(), err: String::new() });
+}
+
+#[test]
+fn replay_prints_a_json_object_a_line() {
+    let folder = folder(&[("limit.yaml", "toolCallLimit: {limits: {web_search: 7}, onExceeded: ask}\n")]);
+    let searches = recorded("eight-searches-at-once.jsonl");
+    let grep = recorded("stuck-on-a-grep.jsonl");
+    let (searches, grep) = (searches.to_str().unwrap(), grep.to_str().unwrap());
+    let run = loop_guard(folder.path(), &["replay", "--config", "limit.yaml", "--output", "json", searches, grep]);
+    assert_eq!((run.status, run.err.as_str()), (0, ""));
+    let lines: Vec<&str> = run.out.lines().collect();
+    assert_eq!(
+        lines.first().unwrap(),
+        &r#"{"event":"asked","session":"eight-searches-at-once","agent":"eight-searches-at-once","turn":1,"step":1,"call":"call_8","tool":"web_search","reason":"tool web_search exceeded its per-step limit of 7"}"#
+    );
+    assert_eq!(
+        lines.get(1).unwrap(),
+        &format!(
+            r#"{{"event":"summary","session":"eight-searches-at-once","file":"{searches}","calls":9,"notices":0,"denied":0,"asked":1,"longest_run":1,"diverged":null,"skipped_lines":0}}"#
+        )
+    );
+    assert!(lines.get(2).unwrap().starts_with(
+        r#"{"event":"notice","session":"stuck-on-a-grep","agent":"stuck-on-a-grep","turn":1,"step":4,"call":"call_4","tool":"grep","summary":"grep × 3","text":"You keep repeating"#
+    ));
+    assert_eq!(
+        lines.get(5).unwrap(),
+        &format!(
+            r#"{{"event":"summary","session":"stuck-on-a-grep","file":"{grep}","calls":10,"notices":3,"denied":0,"asked":0,"longest_run":8,"diverged":null,"skipped_lines":0}}"#
+        )
+    );
+    assert_eq!(lines.len(), 6);
+}
+
+#[test]
+fn replay_says_where_a_session_diverges() {
+    let folder = folder(&[("limit.json", r#"{"toolCallLimit":{"limits":{"web_search":7}}}"#)]);
+    let searches = recorded("eight-searches-at-once.jsonl");
+    let run = loop_guard(
+        folder.path(),
+        &["replay", "--config", "limit.json", "--output", "json", searches.to_str().unwrap()],
+    );
+    assert!(run.out.contains(r#""event":"denied""#));
+    assert!(
+        run.out.contains(r#""denied":1,"asked":0,"longest_run":1,"diverged":"call_8","skipped_lines":0}"#),
+        "{}",
+        run.out
+    );
+}
+
+#[test]
+fn replay_leaves_out_bad_lines_and_strict_refuses_them() {
+    let log = "{\"type\":\"session\",\"id\":\"s\"}\nnot json\n{\"type\":\"tool/call\",\"data\":{\"turn\":1}}\n{\"type\":\"turn/start\",\"data\":{\"turn\":1}}\n{\"type\":\"step/st";
+    let folder = folder(&[("s.jsonl", log)]);
+    let run = loop_guard(folder.path(), &["replay", "--output", "json", "s.jsonl"]);
+    assert_eq!(
+        run.out,
+        "{\"event\":\"summary\",\"session\":\"s\",\"file\":\"s.jsonl\",\"calls\":0,\"notices\":0,\"denied\":0,\"asked\":0,\"longest_run\":0,\"diverged\":null,\"skipped_lines\":3}\n"
+    );
+    assert_eq!(
+        run.err,
+        "warning: s.jsonl:2: left out: not a line of a log: expected ident at line 1 column 2\n\
+         warning: s.jsonl:3: left out: tool/call: missing field `callId` at line 1 column 10\n\
+         warning: s.jsonl:5: left out: not a line of a log: EOF while parsing a string at line 1 column 16\n"
+    );
+    assert_eq!(run.status, 0);
+    refused(
+        &folder,
+        &["replay", "--strict", "s.jsonl"],
+        "s.jsonl:2: not a line of a log: expected ident at line 1 column 2",
+    );
+}
+
+#[test]
+fn replay_refuses_what_is_no_recorded_session() {
+    let folder = folder(&[
+        ("good.jsonl", "{\"type\":\"session\",\"id\":\"s\"}\n"),
+        ("empty.jsonl", ""),
+        ("other.jsonl", "{\"a\":1}\n{\"type\":\"message\"}\n"),
+        ("bad.json", r#"{"toolCallLimit":{"limits":{"a":-1}}}"#),
+    ]);
+    refused(
+        &folder,
+        &["replay", "good.jsonl", "no.jsonl"],
+        "cannot read no.jsonl: No such file or directory (os error 2)",
+    );
+    refused(&folder, &["replay", "good.jsonl", "."], ". is a directory: name the files in it");
+    refused(&folder, &["replay", "empty.jsonl"], "empty.jsonl: the file is empty");
+    refused(
+        &folder,
+        &["replay", "good.jsonl", "other.jsonl"],
+        "other.jsonl: not a recorded session: no line is an event of a DSH session.jsonl (such as turn/start or tool/call)",
+    );
+    refused(
+        &folder,
+        &["replay", "--config", "bad.json", "good.jsonl"],
+        "bad.json is not a valid configuration:\n  /toolCallLimit/limits/a: must be a non-negative safe integer (0 to 9007199254740991)",
+    );
+}
+
+#[test]
+fn config_reads_json_yaml_toml_and_profile_rows() {
+    let rows = "\
+- id: something-else
+  config: {x: 1}
+- id: tool-call-limit
+  name: '@zhourenke/dsh-tool-call-limit'
+  config: { limits: { web_search: 1 } }
+- id: repeat-tool-reminder
+  config: { thresholds: [4] }
+";
+    let folder = folder(&[
+        ("c.json", r#"{"toolCallLimit":{"limits":{"web_search":1}},"repeatToolReminder":{"thresholds":[4]}}"#),
+        ("c.yaml", "toolCallLimit:\n  limits:\n    web_search: 1\nrepeatToolReminder: {thresholds: [4]}\n"),
+        ("c.toml", "[toolCallLimit.limits]\nweb_search = 1\n[repeatToolReminder]\nthresholds = [4]\n"),
+        ("rows.yaml", rows),
+        ("c.conf", "{toolCallLimit: {limits: {web_search: 1}}, repeatToolReminder: {thresholds: [4]}}"),
+    ]);
+    for file in ["c.json", "c.yaml", "c.toml", "rows.yaml", "c.conf"] {
+        let run = loop_guard(folder.path(), &["config", file]);
+        assert_eq!((run.status, run.err.as_str()), (0, ""), "{file}");
+        let expected = serde_json::json!({
+            "repeatToolReminder": {"enabled": true, "thresholds": [4], "include": [], "exclude": [], "argumentsPreviewChars": 500},
+            "toolCallLimit": {"enabled": true, "limits": {"web_search": 1}, "onExceeded": "deny"},
+            "maxAgents": 100_000,
+        });
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&run.out).unwrap(), expected, "{file}");
+    }
+    let run = loop_guard(folder.path(), &["config", "c.yaml", "--tool", "web_search"]);
+    assert!(run.out.contains(r#""from": "/toolCallLimit/limits/web_search""#), "{}", run.out);
+}
+
+#[test]
+fn config_lists_all_problems_with_their_places() {
+    let folder = folder(&[
+        ("c.yaml", "maxAgents: 0\ntoolCallLimit: {limits: {'*': 1, a/b: x}}\n"),
+        ("rows.yaml", "- id: other\n- id: tool-call-limit\n  config: {limit: {}}\n"),
+        ("twice.yaml", "- id: tool-call-limit\n- id: tool-call-limit\n"),
+        ("others.yaml", "- id: other\n"),
+        ("words.yaml", "[a, b]\n"),
+        ("cut.json", "{\"maxAgents\": 1"),
+        ("nan.yaml", "maxAgents: .nan\n"),
+        ("date.toml", "maxAgents = 2026-11-30\n"),
+        ("empty.toml", ""),
+    ]);
+    refused(
+        &folder,
+        &["config", "c.yaml"],
+        "c.yaml is not a valid configuration:\n  /maxAgents: must be an integer >= 1\n  \
+         /toolCallLimit/limits/*: wildcards are not supported here: name each tool\n  \
+         /toolCallLimit/limits/a~1b: must be a non-negative safe integer (0 to 9007199254740991)",
+    );
+    refused(
+        &folder,
+        &["config", "rows.yaml"],
+        "rows.yaml is not a valid configuration:\n  /1/config/limit: unknown field",
+    );
+    refused(&folder, &["config", "twice.yaml"], "twice.yaml: row 1 configures tool-call-limit a second time");
+    refused(
+        &folder,
+        &["config", "others.yaml"],
+        "others.yaml holds rows, but none with the id repeat-tool-reminder or tool-call-limit",
+    );
+    refused(
+        &folder,
+        &["config", "cut.json"],
+        "cut.json is not a valid configuration:\n  not valid JSON: EOF while parsing an object at line 1 column 15",
+    );
+    refused(&folder, &["config", "empty.toml"], "empty.toml is empty");
+    refused(&folder, &["config", "no.toml"], "cannot read no.toml: No such file or directory (os error 2)");
+    for (file, error) in [
+        ("words.yaml", "error: words.yaml holds a list, but not one of profile rows with `id` and `config`: "),
+        ("nan.yaml", "error: nan.yaml is not YAML that JSON can hold: "),
+        ("date.toml", "error: date.toml is not TOML that JSON can hold: "),
+    ] {
+        let run = loop_guard(folder.path(), &["config", file]);
+        assert_eq!((run.status, run.out.as_str()), (2, ""));
+        assert!(run.err.starts_with(error), "{file}: {}", run.err);
+    }
+}
+
+#[test]
+fn inspect_describes_the_component_and_saves_it() {
+    let folder = folder(&[]);
+    let run = loop_guard(folder.path(), &["inspect", "--save", "saved.wasm"]);
+    assert_eq!((run.status, run.err.as_str()), (0, ""));
+    for line in [
+        "contract   implements loop-guard:plugin/guard@0.1.0 and loop-guard:plugin/introspection@0.1.0",
+        "imports    nothing",
+        "             post-execute(call, outcome)",
+        "name       loop-guard",
+        "version    0.1.0",
+        "licence    MIT",
+    ] {
+        assert!(run.out.lines().any(|printed| printed == line), "{line:?} in {}", run.out);
+    }
+    let of_the_saved = loop_guard(folder.path(), &["inspect", "saved.wasm"]);
+    let digest = |run: &Run| run.out.lines().find(|line| line.starts_with("sha256")).map(str::to_owned);
+    assert!(digest(&run).is_some());
+    assert_eq!(digest(&of_the_saved), digest(&run));
+    fs::write(folder.path().join("a.yaml"), PASSES).unwrap();
+    assert_eq!(loop_guard(folder.path(), &["--component", "saved.wasm", "check", "a.yaml"]).status, 0);
+}
+
+#[test]
+fn a_component_that_is_none_is_refused_by_every_command() {
+    let folder = folder(&[("text.wasm", "hello"), ("empty.wasm", ""), ("a.yaml", PASSES)]);
+    fs::write(folder.path().join("core.wasm"), b"\0asm\x01\0\0\0").unwrap();
+    fs::write(folder.path().join("other.wasm"), b"\0asm\x0d\0\x01\0").unwrap();
+    for command in [&["inspect"][..], &["demo"], &["check", "a.yaml"]] {
+        for (file, error) in [
+            (
+                "text.wasm",
+                "text.wasm: not a WebAssembly component, but something else: it does not begin with the bytes of WebAssembly",
+            ),
+            ("empty.wasm", "empty.wasm: not a WebAssembly component, but empty"),
+            (
+                "core.wasm",
+                "core.wasm: not a WebAssembly component, but a core module; wrap it with `wasm-tools component new` first",
+            ),
+            ("no.wasm", "cannot read no.wasm: No such file or directory (os error 2)"),
+        ] {
+            refused(&folder, &[&["--component", file], command].concat(), error);
+        }
+    }
+    let contract = "expected a component that exports loop-guard:plugin/guard@0.1.0 and \
+        loop-guard:plugin/introspection@0.1.0, but this one exports nothing";
+    refused(&folder, &["--component", "other.wasm", "check", "a.yaml"], &format!("other.wasm: {contract}"));
+    let run = loop_guard(folder.path(), &["inspect", "other.wasm"]);
+    assert_eq!(run.status, 0);
+    assert!(run.out.contains(&format!("contract   {contract}\n")), "{}", run.out);
+}
+
+#[test]
+fn the_demo_reminds_and_denies() {
+    let folder = folder(&[]);
+    let run = loop_guard(folder.path(), &["demo"]);
+    assert_eq!((run.status, run.err.as_str()), (0, ""));
+    assert!(run.out.contains("reminds the model: grep × 3\n"));
+    assert!(run.out.contains("denied: tool web_search exceeded its per-step limit of 2\n"));
+    assert!(run.out.ends_with("3 sessions: 29 calls, 3 notices, 6 denied, 0 asked\n"));
+    assert!(!run.out.contains('\u{1b}'), "no colours in a pipe");
+}
+
+#[test]
+fn colours_can_be_forced_and_switched_off() {
+    let colours = |variable: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_loop-guard")).arg("demo").env(variable, "1").output().unwrap();
+        String::from_utf8(output.stdout).unwrap().contains('\u{1b}')
+    };
+    assert!(colours("CLICOLOR_FORCE"));
+    assert!(!colours("NO_COLOR"));
+}
+
+#[test]
+fn help_has_examples_and_usage_errors_have_status_two() {
+    let folder = folder(&[]);
+    for arguments in
+        [&["--help"][..], &["replay", "--help"], &["check", "--help"], &["config", "--help"], &["inspect", "--help"]]
+    {
+        let run = loop_guard(folder.path(), arguments);
+        assert_eq!(run.status, 0);
+        assert!(run.out.contains("Examples:\n"), "{arguments:?}");
+    }
+    for arguments in [&[][..], &["replay"], &["check"], &["poke"], &["replay", "--output", "xml", "a"]] {
+        let run = loop_guard(folder.path(), arguments);
+        assert_eq!((run.status, run.out.as_str()), (2, ""), "{arguments:?}");
+    }
+}
