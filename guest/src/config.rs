@@ -273,6 +273,14 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_is_no_text_is_rejected_where_it_stands() {
+        rejected(
+            r#"{"toolCallLimit":{"limits":{"\ud800":1}}}"#,
+            &[("/toolCallLimit/limits", "not valid JSON: unexpected end of hex escape at line 1 column 9")],
+        );
+    }
+
+    #[test]
     fn unknown_and_repeated_fields_are_rejected_anywhere() {
         rejected(
             r#"{"observ":true,"repeatToolReminder":{"treshold":3},"toolCallLimit":{"a/b~c":1}}"#,

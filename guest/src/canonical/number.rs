@@ -130,7 +130,7 @@ impl<'a> Number<'a> {
 pub enum Whole {
     /// A whole number from 0 to 2^53 − 1.
     Safe(u64),
-    /// A number beyond 2^53 − 1, whole or not.
+    /// A larger number. Whether it is whole makes no difference to whoever wrote it.
     TooLarge,
     /// Anything else: negative, with a fraction, or no number at all.
     Not,
@@ -151,7 +151,7 @@ pub fn whole(text: &str) -> Whole {
     if canonical.starts_with('-') {
         return Whole::Not;
     }
-    // Rounding cannot bring a number above the bound below it, nor one below it above.
+    // What is no u64 has a fraction, or an exponent, or too many digits: its size alone is left to tell.
     match canonical.parse::<u64>() {
         Ok(value) if value <= MAX_SAFE => Whole::Safe(value),
         Ok(_) => Whole::TooLarge,

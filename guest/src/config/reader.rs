@@ -41,8 +41,11 @@ impl<'a> Place<'a> {
     /// Calls `read` for each member of an object, in the order of the text. Anything else is a problem, and so is
     /// a second member of one name.
     pub fn each_member(&self, problems: &mut Vec<Problem>, mut read: impl FnMut(&str, Place<'a>, &mut Vec<Problem>)) {
-        let Ok(Members(members)) = serde_json::from_str(self.text) else {
-            return self.reject("must be an object", problems);
+        let Members(members) = match serde_json::from_str(self.text) {
+            Ok(members) => members,
+            Err(error) if error.is_data() => return self.reject("must be an object", problems),
+            // The document is valid JSON, but a name in it is no text: it escapes a lone surrogate.
+            Err(error) => return self.reject(&format!("not valid JSON: {error}"), problems),
         };
         let mut seen = BTreeSet::new();
         for (name, value) in members {

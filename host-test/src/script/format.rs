@@ -263,18 +263,29 @@ mod written {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields, rename_all = "kebab-case")]
     pub struct Event {
+        #[serde(default, deserialize_with = "some")]
         step: Option<Step>,
+        #[serde(default, deserialize_with = "some")]
         call: Option<CallEvent>,
+        #[serde(default, deserialize_with = "some")]
         pre: Option<Pre>,
+        #[serde(default, deserialize_with = "some")]
         post: Option<Post>,
+        #[serde(default, deserialize_with = "some")]
         step_aborted: Option<StepAborted>,
+        #[serde(default, deserialize_with = "some")]
         turn_ended: Option<TurnEnded>,
+        #[serde(default, deserialize_with = "some")]
         agent_ended: Option<Agent>,
         #[serde(default, deserialize_with = "some")]
         configure: Option<Configuration>,
+        #[serde(default, deserialize_with = "some")]
         count: Option<Agent>,
+        #[serde(default, deserialize_with = "some")]
         canonical: Option<String>,
+        #[serde(default, deserialize_with = "some")]
         describe: Option<Nothing>,
+        #[serde(default, deserialize_with = "some")]
         explain: Option<Tool>,
         expect: Option<Answer>,
     }
@@ -322,8 +333,8 @@ mod written {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Post {
-        #[serde(default = "some_main_agent")]
-        agent: Option<String>,
+        #[serde(default, deserialize_with = "some")]
+        agent: Option<Option<String>>,
         id: String,
         tool: Option<String>,
         #[serde(default, deserialize_with = "some")]
@@ -398,11 +409,15 @@ mod written {
             }
             if let Some(post) = self.post {
                 let result = Ending { outcome: post.outcome, content: post.content };
+                let agent = post.agent.unwrap_or_else(some_main_agent);
                 let call = match post.tool {
-                    Some(tool) => {
-                        Call { agent: post.agent, id: post.id, tool, arguments: arguments(post.arguments, post.raw)? }
+                    Some(tool) => Call { agent, id: post.id, tool, arguments: arguments(post.arguments, post.raw)? },
+                    None if post.arguments.is_some() || post.raw.is_some() => {
+                        return Err(
+                            "a post with arguments needs a tool; without either, they are those of its pre".to_owned()
+                        );
                     }
-                    None => begun(earlier, &post.id)?,
+                    None => begun(earlier, agent.as_deref(), &post.id)?,
                 };
                 actions.push(Action::Post { call, result });
             }
@@ -444,13 +459,16 @@ mod written {
         }
     }
 
-    /// The call that an earlier pre-execute of this id began.
-    fn begun(earlier: &[super::Event], id: &str) -> Result<Call, String> {
+    /// The call of this agent that an earlier pre-execute of this id began.
+    fn begun(earlier: &[super::Event], agent: Option<&str>, id: &str) -> Result<Call, String> {
         let call = earlier.iter().rev().find_map(|event| match &event.action {
-            Action::Pre { call } if call.id == id => Some(call.clone()),
+            Action::Pre { call } if call.id == id && call.agent.as_deref() == agent => Some(call.clone()),
             _ => None,
         });
-        call.ok_or_else(|| format!("no pre before this post has the id {id:?}; without one, a post needs a tool"))
+        let agent = agent.unwrap_or("none");
+        call.ok_or_else(|| {
+            format!("no pre of agent {agent} before this post has the id {id:?}; without one, a post needs a tool")
+        })
     }
 
     fn arguments(value: Option<JsonText>, raw: Option<String>) -> Result<String, String> {

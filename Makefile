@@ -1,0 +1,38 @@
+# Loop guard. `make help` lists what there is.
+#
+# Plain cargo works as well once `make setup` has run: `cargo build`, `cargo test`, `cargo run -- demo`.
+
+COMPONENT_TOOL := cargo-component 0.21.1
+
+.PHONY: help setup build demo test lint cargo-component clean
+.DEFAULT_GOAL := help
+
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile | expand -t 24
+
+setup: ## Bring the wasm target if it is missing
+	@guest/setup-wasm.sh
+
+build: setup ## Build the component, the library and the command
+	cargo build --workspace
+	@cargo run --quiet -- inspect | head -n 3
+
+demo: setup ## See the guard at work on the built-in sessions
+	cargo run -- demo
+
+test: setup ## Run all tests
+	cargo test --workspace --no-fail-fast
+
+lint: setup ## Check formatting, lints, documentation and scripts, with warnings denied
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --package loop-guard-guest --target wasm32-unknown-unknown -- -D warnings
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
+	RUSTDOCFLAGS='-D warnings' cargo doc --package loop-guard-guest --no-deps --document-private-items
+	if command -v shellcheck >/dev/null; then shellcheck guest/*.sh .ci/run; fi
+
+cargo-component: setup ## Build the component with cargo-component, and run the scripted sessions against it
+	guest/cargo-component.sh '$(COMPONENT_TOOL)'
+
+clean: ## Delete what was built
+	cargo clean
