@@ -1,7 +1,7 @@
 //! Loop guard, the component.
 //!
-//! It implements the contract in `wit/plugin.wit`. This file is the glue between the two; each rule lives in the
-//! module that the table of [`RULES.md`](https://github.com/loop-guard/loop-guard/blob/main/guest/RULES.md) names, which knows nothing of WebAssembly.
+//! It implements the contract in `wit/plugin.wit` by the numbered [`rules`]. The module `component`, which exists on wasm alone, is
+//! the glue between the two; each rule lives in a module that knows nothing of WebAssembly, and `guard` brings them together:
 //!
 //! ```
 //! use loop_guard_guest::guard::Guard;
@@ -23,6 +23,8 @@ pub mod limit;
 pub mod pattern;
 mod preview;
 pub mod reminder;
+#[doc = include_str!("../RULES.md")]
+pub mod rules {}
 
 #[cfg(target_arch = "wasm32")]
 mod component;

@@ -190,7 +190,7 @@ fn check_refuses_what_is_no_scripted_session() {
         ("two.yaml", "4:3: an event is exactly one of step, call, pre"),
         ("type.yaml", "4:16: "),
         ("both.yaml", "4:3: a call has either arguments or raw, not both"),
-        ("post.yaml", "4:3: no pre of agent main before this post has the id \"nobody\""),
+        ("post.yaml", "4:3: no pre before this post has the id \"nobody\""),
         ("surplus.yaml", "4:3: this event has no notices to expect"),
         ("list.yaml", "1:1: "),
     ] {

@@ -1,5 +1,10 @@
 //! Replays recorded sessions: those of this repository, and more where `LOOP_GUARD_SESSIONS` names a folder of them.
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking, and says what it left out")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says what it left out"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

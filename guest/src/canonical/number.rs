@@ -20,7 +20,7 @@ impl<'a> Number<'a> {
             return None;
         }
         let (point, rest) = strip(rest, b".");
-        let (fraction, rest) = if point { digits(rest) } else { (&rest[..0], rest) };
+        let (fraction, rest) = if point { digits(rest) } else { rest.split_at(0) };
         if point && fraction.is_empty() {
             return None;
         }
@@ -41,6 +41,11 @@ impl<'a> Number<'a> {
 
     /// Writes the number with all the digits of its value: plain from 1e-6 to below 1e21, with an exponent
     /// beyond.
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "points are cast where they are known to be small"
+    )]
     pub fn write(self, out: &mut Vec<u8>) {
         let all = self.integer.iter().chain(self.fraction);
         let leading_zeros = all.clone().take_while(|&&digit| digit == b'0').count();
@@ -104,6 +109,7 @@ impl<'a> Number<'a> {
 
     /// Writes the sum of an exponent of more than 18 digits and `shift`, which is far smaller: no
     /// text is as long as that.
+    #[allow(clippy::cast_possible_truncation, reason = "a remainder of ten is a digit")]
     fn write_large_exponent(&self, shift: i64, out: &mut Vec<u8>) {
         out.push(if self.exponent_negative { b'-' } else { b'+' });
         let mut magnitude = vec![b'0'];

@@ -69,7 +69,7 @@ impl ConfigFile {
         let text = read_text(path)?;
         let json = to_json(path, text)?;
         let file = Self { path: path.to_owned(), json, moved: Vec::new() };
-        if file.json.trim_start().starts_with('[') { file.from_rows() } else { Ok(file) }
+        if file.json.trim_start().starts_with('[') { file.of_rows() } else { Ok(file) }
     }
 
     /// A guard with this configuration.
@@ -80,7 +80,8 @@ impl ConfigFile {
         })
     }
 
-    fn from_rows(self) -> Result<Self> {
+    /// The configuration that stands in the rows of a profile patch.
+    fn of_rows(self) -> Result<Self> {
         let path = self.path.display();
         let rows: Vec<Row<'_>> = serde_json::from_str(&self.json)
             .with_context(|| format!("{path} holds a list, but not one of profile rows with `id` and `config`"))?;

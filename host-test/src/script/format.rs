@@ -409,15 +409,17 @@ mod written {
             }
             if let Some(post) = self.post {
                 let result = Ending { outcome: post.outcome, content: post.content };
-                let agent = post.agent.unwrap_or_else(some_main_agent);
                 let call = match post.tool {
-                    Some(tool) => Call { agent, id: post.id, tool, arguments: arguments(post.arguments, post.raw)? },
+                    Some(tool) => {
+                        let agent = post.agent.unwrap_or_else(some_main_agent);
+                        Call { agent, id: post.id, tool, arguments: arguments(post.arguments, post.raw)? }
+                    }
                     None if post.arguments.is_some() || post.raw.is_some() => {
                         return Err(
-                            "a post with arguments needs a tool; without either, they are those of its pre".to_owned()
+                            "a post with arguments needs a tool; without both, it has those of its pre".to_owned()
                         );
                     }
-                    None => begun(earlier, agent.as_deref(), &post.id)?,
+                    None => begun(earlier, post.agent.as_ref(), &post.id)?,
                 };
                 actions.push(Action::Post { call, result });
             }
@@ -459,16 +461,15 @@ mod written {
         }
     }
 
-    /// The call of this agent that an earlier pre-execute of this id began.
-    fn begun(earlier: &[super::Event], agent: Option<&str>, id: &str) -> Result<Call, String> {
+    /// The call that an earlier pre of this id began, of this agent if one is named.
+    fn begun(earlier: &[super::Event], agent: Option<&Option<String>>, id: &str) -> Result<Call, String> {
         let call = earlier.iter().rev().find_map(|event| match &event.action {
-            Action::Pre { call } if call.id == id && call.agent.as_deref() == agent => Some(call.clone()),
+            Action::Pre { call } if call.id == id && agent.is_none_or(|agent| *agent == call.agent) => {
+                Some(call.clone())
+            }
             _ => None,
         });
-        let agent = agent.unwrap_or("none");
-        call.ok_or_else(|| {
-            format!("no pre of agent {agent} before this post has the id {id:?}; without one, a post needs a tool")
-        })
+        call.ok_or_else(|| format!("no pre before this post has the id {id:?}; without one, a post needs a tool"))
     }
 
     fn arguments(value: Option<JsonText>, raw: Option<String>) -> Result<String, String> {
