@@ -2,7 +2,7 @@
 #
 # Plain cargo works as well once `make setup` has run: `cargo build`, `cargo test`, `cargo run -- demo`.
 
-COMPONENT_TOOL := cargo-component 0.21.1
+CARGO_COMPONENT := 0.21.1
 
 .PHONY: help setup build demo test lint cargo-component clean
 .DEFAULT_GOAL := help
@@ -20,8 +20,8 @@ build: setup ## Build the component, the library and the command
 demo: setup ## See the guard at work on the built-in sessions
 	cargo run -- demo
 
-test: setup ## Run all tests
-	cargo test --workspace --no-fail-fast
+test: setup ## Run all tests; LOOP_GUARD_SESSIONS=FOLDER replays the recorded sessions in it as well
+	cargo test --workspace --no-fail-fast $(if $(LOOP_GUARD_SESSIONS),-- --include-ignored)
 
 lint: setup ## Check formatting, lints, documentation and scripts, with warnings denied
 	cargo fmt --all --check
@@ -32,7 +32,7 @@ lint: setup ## Check formatting, lints, documentation and scripts, with warnings
 	if command -v shellcheck >/dev/null; then shellcheck guest/*.sh .ci/run; fi
 
 cargo-component: setup ## Build the component with cargo-component, and run the scripted sessions against it
-	guest/cargo-component.sh '$(COMPONENT_TOOL)'
+	guest/cargo-component.sh $(CARGO_COMPONENT)
 
 clean: ## Delete what was built
 	cargo clean

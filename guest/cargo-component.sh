@@ -2,24 +2,24 @@
 # Builds the component with cargo-component, which is installed if it is missing, and runs the scripted
 # sessions against what it built.
 #
-# usage: guest/cargo-component.sh 'cargo-component VERSION'
+# usage: guest/cargo-component.sh VERSION
 set -eu
 
 target=wasm32-unknown-unknown
 cd "$(dirname "$0")/.."
-name=${1% *} version=${1#* }
+version=$1
 
 say() { printf 'cargo-component: %s\n' "$*" >&2; }
 
-if ! cargo component --version >/dev/null 2>&1; then
-	say "installing $name $version with cargo (a debug build: it takes minutes, a release build far longer)"
-	cargo install --debug --locked "$name" --version "$version"
+if [ "$(cargo component --version 2>/dev/null)" != "cargo-component-component $version" ]; then
+	say "installing version $version with cargo (a debug build: it takes minutes, a release build far longer)"
+	cargo install --debug --locked cargo-component --version "$version"
 fi
 
 # It asks rustup to download this target unless the folder is there; it never looks into it.
 wasi=$(rustc --print sysroot)/lib/rustlib/wasm32-wasip1
 if [ ! -d "$wasi" ]; then
-	say "making the empty folder $wasi, which $name insists on"
+	say "making the empty folder $wasi, which it insists on"
 	mkdir -p "$wasi" 2>/dev/null || sudo mkdir -p "$wasi"
 fi
 
@@ -35,4 +35,4 @@ if [ "$kind" != 0d ]; then
 	exit 1
 fi
 cargo run --quiet --package loop-guard -- inspect "$component"
-LOOP_GUARD_COMPONENT=$(realpath "$component") cargo test --package loop-guard --test scripts
+LOOP_GUARD_COMPONENT=$(realpath "$component") cargo test --workspace --test scripts

@@ -8,7 +8,7 @@ mod order;
 mod scanner;
 mod string;
 
-pub use number::{Whole, whole};
+pub use number::Number;
 
 use scanner::{Member, Scanner};
 

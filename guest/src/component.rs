@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 
 use crate::guard;
-use crate::{config, limit, reminder};
 use exports::loop_guard::plugin::guard::{
     Decision, Guest as Hooks, Needs, Notice, Outcome, Problem, StepStart, ToolCall,
 };
@@ -75,24 +74,24 @@ impl Introspection for Component {
     }
 }
 
-impl From<limit::Decision> for Decision {
-    fn from(decision: limit::Decision) -> Self {
+impl From<guard::Decision> for Decision {
+    fn from(decision: guard::Decision) -> Self {
         match decision {
-            limit::Decision::Allow => Self::Allow,
-            limit::Decision::Deny(reason) => Self::Deny(reason),
-            limit::Decision::Ask(reason) => Self::Ask(reason),
+            guard::Decision::Allow => Self::Allow,
+            guard::Decision::Deny(reason) => Self::Deny(reason),
+            guard::Decision::Ask(reason) => Self::Ask(reason),
         }
     }
 }
 
-impl From<reminder::Notice> for Notice {
-    fn from(reminder::Notice { plugin, summary, text }: reminder::Notice) -> Self {
+impl From<guard::Notice> for Notice {
+    fn from(guard::Notice { plugin, summary, text }: guard::Notice) -> Self {
         Self { plugin: plugin.to_owned(), summary, text }
     }
 }
 
-impl From<config::Problem> for Problem {
-    fn from(config::Problem { path, message }: config::Problem) -> Self {
+impl From<guard::Problem> for Problem {
+    fn from(guard::Problem { path, message }: guard::Problem) -> Self {
         Self { path, message }
     }
 }

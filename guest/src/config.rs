@@ -2,13 +2,14 @@
 
 mod reader;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::pattern::Pattern;
 use reader::Place;
-pub use reader::escape as pointer_token;
+pub use reader::pointer_token;
 
 /// The whole configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -97,12 +98,6 @@ impl Default for LimitConfig {
     }
 }
 
-impl Serialize for Pattern {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
 impl Config {
     /// Reads a configuration.
     ///
@@ -110,49 +105,50 @@ impl Config {
     ///
     /// All its problems, in the order of the text.
     pub fn parse(json: &str) -> Result<Self, Vec<Problem>> {
-        let mut problems = Vec::new();
+        let problems = RefCell::default();
         let mut config = Self::default();
-        if let Some(root) = Place::root(json, &mut problems) {
-            config.read(&root, &mut problems);
+        if let Some(root) = Place::root(json, &problems) {
+            config.read(&root);
         }
+        let problems = problems.into_inner();
         if problems.is_empty() { Ok(config) } else { Err(problems) }
     }
 
-    fn read(&mut self, root: &Place<'_>, problems: &mut Vec<Problem>) {
-        root.each_member(problems, |field, value, problems| match field {
-            "repeatToolReminder" => self.repeat_tool_reminder.read(&value, problems),
-            "toolCallLimit" => self.tool_call_limit.read(&value, problems),
-            "maxAgents" => value.count(1, &mut self.max_agents, problems),
-            _ => value.reject("unknown field", problems),
+    fn read(&mut self, root: &Place<'_>) {
+        root.each_member(|field, value| match field {
+            "repeatToolReminder" => self.repeat_tool_reminder.read(&value),
+            "toolCallLimit" => self.tool_call_limit.read(&value),
+            "maxAgents" => value.count(1, &mut self.max_agents),
+            _ => value.reject("unknown field"),
         });
     }
 }
 
 impl ReminderConfig {
-    fn read(&mut self, section: &Place<'_>, problems: &mut Vec<Problem>) {
-        section.each_member_unless_null(problems, |field, value, problems| match field {
-            "enabled" => value.boolean(&mut self.enabled, problems),
-            "thresholds" => self.read_thresholds(&value, problems),
-            "include" => read_patterns(&value, &mut self.include, problems),
-            "exclude" => read_patterns(&value, &mut self.exclude, problems),
-            "argumentsPreviewChars" => value.count(1, &mut self.arguments_preview_chars, problems),
-            _ => value.reject("unknown field", problems),
+    fn read(&mut self, section: &Place<'_>) {
+        section.each_member_unless_null(|field, value| match field {
+            "enabled" => value.boolean(&mut self.enabled),
+            "thresholds" => self.read_thresholds(&value),
+            "include" => read_patterns(&value, &mut self.include),
+            "exclude" => read_patterns(&value, &mut self.exclude),
+            "argumentsPreviewChars" => value.count(1, &mut self.arguments_preview_chars),
+            _ => value.reject("unknown field"),
         });
     }
 
-    fn read_thresholds(&mut self, value: &Place<'_>, problems: &mut Vec<Problem>) {
-        let Some(elements) = value.elements_unless_null("must be an array of integers >= 2", problems) else {
+    fn read_thresholds(&mut self, value: &Place<'_>) {
+        let Some(elements) = value.elements_unless_null("must be an array of integers >= 2") else {
             return;
         };
         if elements.is_empty() {
-            return value.reject("must not be empty", problems);
+            return value.reject("must not be empty");
         }
         let mut thresholds = BTreeSet::new();
         for element in elements {
-            if let Some(threshold) = element.required_count(2, problems)
+            if let Some(threshold) = element.required_count(2)
                 && !thresholds.insert(threshold)
             {
-                element.reject("must not contain duplicates", problems);
+                element.reject("must not contain duplicates");
             }
         }
         self.thresholds = thresholds;
@@ -160,49 +156,49 @@ impl ReminderConfig {
 }
 
 impl LimitConfig {
-    fn read(&mut self, section: &Place<'_>, problems: &mut Vec<Problem>) {
-        section.each_member_unless_null(problems, |field, value, problems| match field {
-            "enabled" => value.boolean(&mut self.enabled, problems),
-            "limits" => self.read_limits(&value, problems),
-            "onExceeded" => self.read_on_exceeded(&value, problems),
-            _ => value.reject("unknown field", problems),
+    fn read(&mut self, section: &Place<'_>) {
+        section.each_member_unless_null(|field, value| match field {
+            "enabled" => value.boolean(&mut self.enabled),
+            "limits" => self.read_limits(&value),
+            "onExceeded" => self.read_on_exceeded(&value),
+            _ => value.reject("unknown field"),
         });
     }
 
-    fn read_limits(&mut self, value: &Place<'_>, problems: &mut Vec<Problem>) {
-        value.each_member_unless_null(problems, |tool, limit, problems| {
+    fn read_limits(&mut self, value: &Place<'_>) {
+        value.each_member_unless_null(|tool, limit| {
             if tool == "*" {
-                return limit.reject("wildcards are not supported here: name each tool", problems);
+                return limit.reject("wildcards are not supported here: name each tool");
             }
             match limit.safe_integer() {
                 Some(limit) => _ = self.limits.insert(tool.into(), limit),
                 None => {
-                    limit.reject("must be a non-negative safe integer (0 to 9007199254740991)", problems);
+                    limit.reject("must be a non-negative safe integer (0 to 9007199254740991)");
                 }
             }
         });
     }
 
-    fn read_on_exceeded(&mut self, value: &Place<'_>, problems: &mut Vec<Problem>) {
+    fn read_on_exceeded(&mut self, value: &Place<'_>) {
         if value.is_null() {
             return;
         }
         match value.string().as_deref() {
             Some("deny") => self.on_exceeded = OnExceeded::Deny,
             Some("ask") => self.on_exceeded = OnExceeded::Ask,
-            _ => value.reject(r#"must be "deny" or "ask""#, problems),
+            _ => value.reject(r#"must be "deny" or "ask""#),
         }
     }
 }
 
-fn read_patterns(value: &Place<'_>, patterns: &mut Vec<Pattern>, problems: &mut Vec<Problem>) {
-    let Some(elements) = value.elements_unless_null("must be an array of strings", problems) else {
+fn read_patterns(value: &Place<'_>, patterns: &mut Vec<Pattern>) {
+    let Some(elements) = value.elements_unless_null("must be an array of strings") else {
         return;
     };
     for element in elements {
         match element.string() {
             Some(pattern) => patterns.push(Pattern::new(&pattern)),
-            None => element.reject("must be a string", problems),
+            None => element.reject("must be a string"),
         }
     }
 }

@@ -2,10 +2,14 @@
 
 use crate::agents::Agents;
 use crate::canonical::Canonicalizer;
-use crate::config::{Config, Problem};
+use crate::config::Config;
 use crate::explain::explain;
-use crate::limit::{self, ActiveStep, Caller, Decision};
-use crate::reminder::{self, Chain, Notice};
+use crate::limit::{self, ActiveStep, Caller};
+use crate::reminder::{self, Chain};
+
+pub use crate::config::Problem;
+pub use crate::limit::Decision;
+pub use crate::reminder::Notice;
 
 /// A guard, as the contract describes it. Each method is the hook of its name.
 #[derive(Debug)]
@@ -67,6 +71,7 @@ impl Guard {
         let config = &self.config.repeat_tool_reminder;
         let agent = agent?;
         if !reminder::tracks(config, tool) {
+            // A use all the same (S4).
             self.agents.get(agent);
             return None;
         }
@@ -116,8 +121,7 @@ impl Guard {
 
 #[cfg(test)]
 mod tests {
-    use super::Guard;
-    use crate::limit::Decision;
+    use super::{Decision, Guard};
 
     fn guard(config: &str) -> Guard {
         let mut guard = Guard::default();
@@ -252,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn q8_a_late_or_nested_call_counts_in_the_current_step() {
+    fn q8_a_call_made_inside_another_counts_in_the_current_step() {
         let mut guard = guard(r#"{"toolCallLimit":{"limits":{"t":2}}}"#);
         guard.step("a", 1, 1, false);
         assert_eq!(guard.pre_execute(Some("a"), "run_code"), Decision::Allow);

@@ -16,13 +16,13 @@
 
 mod agents;
 mod canonical;
-pub mod config;
+mod config;
 mod explain;
 pub mod guard;
-pub mod limit;
-pub mod pattern;
+mod limit;
+mod pattern;
 mod preview;
-pub mod reminder;
+mod reminder;
 #[doc = include_str!("../RULES.md")]
 pub mod rules {}
 

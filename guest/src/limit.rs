@@ -41,13 +41,12 @@ impl ActiveStep {
 
     /// Takes one of a tool's `limit` slots if one is free.
     fn take_slot(&mut self, tool: &str, limit: u64) -> bool {
-        match self.taken.get_mut(tool) {
-            Some(taken) if *taken >= limit => return false,
-            Some(taken) => *taken += 1,
-            None if limit == 0 => return false,
-            None => _ = self.taken.insert(tool.into(), 1),
+        let taken = self.taken.get(tool).copied().unwrap_or_default();
+        let free = taken < limit;
+        if free {
+            self.taken.insert(tool.into(), taken + 1);
         }
-        true
+        free
     }
 }
 

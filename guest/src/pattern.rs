@@ -1,7 +1,10 @@
 //! Patterns for tool names (R8).
 
+use serde::Serialize;
+
 /// A pattern: `*` matches any run of characters, all else is literal, and the whole name must match.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
 pub struct Pattern {
     source: Box<str>,
 }
@@ -10,11 +13,6 @@ impl Pattern {
     /// Takes any text; there is no invalid pattern.
     pub fn new(source: &str) -> Self {
         Self { source: source.into() }
-    }
-
-    /// The pattern as it was written.
-    pub fn as_str(&self) -> &str {
-        &self.source
     }
 
     /// Whether the whole of `name` matches.

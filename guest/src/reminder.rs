@@ -88,7 +88,7 @@ mod tests {
         Config::parse(&json).unwrap_or_default().repeat_tool_reminder
     }
 
-    /// The summaries of the notices for a sequence of calls, by the number of the call, from 1.
+    /// The notices for a sequence of calls, with the number of the call, from 1.
     fn notices(config: &ReminderConfig, calls: &[(&str, &str)]) -> Vec<(usize, Notice)> {
         let mut chain = Chain::default();
         let mut canonicalizer = Canonicalizer::default();

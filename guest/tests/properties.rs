@@ -1,13 +1,10 @@
 //! The guard against a naive model, natively. `host-test` does the same through the component.
 #![allow(missing_docs, clippy::indexing_slicing, clippy::cast_possible_truncation, reason = "tests")]
 
-#[path = "model/json.rs"]
-mod json;
 mod model;
 
-use json::{Choices, values};
-use loop_guard_guest::guard::Guard;
-use loop_guard_guest::limit::Decision;
+use loop_guard_guest::guard::{Decision, Guard};
+use model::json::{Choices, values};
 use model::{AGENTS, Hook, Reply, Subject, TOOLS, VALUES, agree, configs, hooks};
 use proptest::prelude::*;
 

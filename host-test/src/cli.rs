@@ -7,8 +7,8 @@ mod inspect;
 mod replay;
 mod text;
 
-use std::fs;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -28,12 +28,12 @@ Examples:
       Is this configuration valid, and what does it mean?
   loop-guard check sessions/*.yaml
       Run scripted sessions, which say what they expect.
-  loop-guard inspect --component other.wasm
+  loop-guard inspect other.wasm
       What is in this component?
 
 Exit status: 0 if all is well, 1 if a scripted session is not answered as expected, 2 if the input is bad.";
 
-/// Keeps AI agents from wasting themselves in loops: replays sessions through the guard.
+/// Keeps AI agents from wasting their calls in loops: replays sessions through the guard.
 #[derive(Parser)]
 #[command(name = "loop-guard", version, after_help = EXAMPLES, max_term_width = 100)]
 struct Cli {
@@ -46,7 +46,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Demo(demo::Args),
+    /// Show what the guard does, on recorded sessions that are built in
+    Demo,
     Replay(replay::Args),
     Config(config::Args),
     Check(check::Args),
@@ -63,7 +64,7 @@ pub fn main() -> ExitCode {
         // Whoever reads the output has seen enough.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(anstream::stderr(), "{}error:{} {error:#}", text::BAD, text::BAD.render_reset());
+            let _ = writeln!(anstream::stderr(), "{} {error:#}", text::styled(text::BAD, "error:"));
             ExitCode::from(2)
         }
     }
@@ -72,7 +73,7 @@ pub fn main() -> ExitCode {
 fn run(cli: Cli, out: &mut dyn Write) -> Result<ExitCode> {
     let source = Source(cli.component);
     let status = match cli.command {
-        Command::Demo(args) => demo::run(&args, &source, out),
+        Command::Demo => demo::run(&source, out),
         Command::Replay(args) => replay::run(&args, &source, out),
         Command::Config(args) => config::run(&args, &source, out),
         Command::Check(args) => check::run(&args, &source, out),
@@ -95,12 +96,18 @@ impl Source {
     }
 }
 
-/// Reads a file; the error says which, and what is wrong with it.
-fn read(path: &Path) -> Result<Vec<u8>> {
+/// Opens a file; the error says which, and what is wrong with it.
+fn open(path: &Path) -> Result<File> {
     if path.is_dir() {
         bail!("{} is a directory: name a file", path.display());
     }
-    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+    File::open(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(bytes)
 }
 
 /// Reads a file of UTF-8 text.

@@ -12,7 +12,8 @@ use wasmtime::{Config, Engine, EngineWeak};
 
 use crate::bindings::PluginPre;
 use crate::error::{ConfigureError, LoadError};
-use crate::guard::{Guard, Usage};
+use crate::guard::Guard;
+use crate::instance::Usage;
 use crate::limits::Limits;
 
 /// The interfaces that a component must export: this version of the contract.
@@ -64,12 +65,9 @@ impl Component {
     ///
     /// Any [`LoadError`] but [`LoadError::Read`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, LoadError> {
-        check_kind(bytes)?;
         let mut config = Config::new();
         config.epoch_interruption(true);
-        let engine = Engine::new(&config).map_err(|error| LoadError::Compile(format!("{error:#}")))?;
-        let component =
-            component::Component::new(&engine, bytes).map_err(|error| LoadError::Compile(format!("{error:#}")))?;
+        let (engine, component) = compile(&config, bytes)?;
         check_contract(&engine, &component)?;
         let pre = Linker::new(&engine)
             .instantiate_pre(&component)
@@ -109,8 +107,16 @@ impl std::fmt::Debug for Component {
     }
 }
 
+pub(crate) fn compile(config: &Config, bytes: &[u8]) -> Result<(Engine, component::Component), LoadError> {
+    check_kind(bytes)?;
+    let fault = |error: wasmtime::Error| LoadError::Compile(format!("{error:#}"));
+    let engine = Engine::new(config).map_err(fault)?;
+    let component = component::Component::new(&engine, bytes).map_err(fault)?;
+    Ok((engine, component))
+}
+
 /// The first eight bytes tell a component from a core module.
-pub(crate) fn check_kind(bytes: &[u8]) -> Result<(), LoadError> {
+fn check_kind(bytes: &[u8]) -> Result<(), LoadError> {
     match bytes {
         [b'\0', b'a', b's', b'm', _, _, 1, 0, ..] => Ok(()),
         [b'\0', b'a', b's', b'm', _, _, 0, 0, ..] => {

@@ -63,8 +63,11 @@ pub enum ConfigureError {
 }
 
 fn problem_lines(problems: &[Problem]) -> String {
-    let lines: Vec<_> = problems.iter().map(|Problem { path, message }| format!("at {path:?}: {message}")).collect();
-    lines.join("\n")
+    let line = |Problem { path, message }: &Problem| match &**path {
+        "" => message.clone(),
+        path => format!("{path}: {message}"),
+    };
+    problems.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Why a hook gave no answer.
@@ -75,7 +78,7 @@ fn problem_lines(problems: &[Problem]) -> String {
 #[derive(Debug, Error)]
 #[error("{hook}: {fault}")]
 pub struct CallError {
-    /// The function of the contract that was called.
+    /// The function of the contract that was called, or `instantiate`.
     pub hook: &'static str,
     /// What went wrong.
     pub fault: Fault,
@@ -86,20 +89,20 @@ pub struct CallError {
 #[non_exhaustive]
 pub enum Fault {
     /// A text is longer than [`Limits::text`](crate::Limits::text). It was not sent, and nothing has changed.
-    #[error("the {what} has {size} bytes, and no text of more than {max} is sent")]
+    #[error("{what}: {size} bytes, and no text of more than {limit} is sent")]
     TooLarge {
         /// Which text.
         what: &'static str,
         /// Its size in bytes.
         size: usize,
         /// The bound in bytes.
-        max: usize,
+        limit: usize,
     },
     /// The component wanted more memory than [`Limits::memory`](crate::Limits::memory).
-    #[error("the component wanted more than {max} bytes of memory")]
+    #[error("the component wanted more than {limit} bytes of memory")]
     Memory {
         /// The bound in bytes.
-        max: usize,
+        limit: usize,
     },
     /// The component did not answer within [`Limits::time`](crate::Limits::time).
     #[error("the component did not answer within {limit:?}")]

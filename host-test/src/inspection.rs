@@ -1,10 +1,9 @@
 //! Looks into a component, whether or not it implements the contract.
 
-use wasmtime::component;
+use wasmtime::Config;
 use wasmtime::component::types::ComponentItem;
-use wasmtime::{Config, Engine};
 
-use crate::component::{check_contract, check_kind};
+use crate::component::{check_contract, compile};
 use crate::error::LoadError;
 
 /// What a component imports and exports.
@@ -25,10 +24,7 @@ impl Inspection {
     ///
     /// [`LoadError::NotAComponent`] and [`LoadError::Compile`].
     pub fn of(bytes: &[u8]) -> Result<Self, LoadError> {
-        check_kind(bytes)?;
-        let compile = |error: wasmtime::Error| LoadError::Compile(format!("{error:#}"));
-        let engine = Engine::new(&Config::new()).map_err(compile)?;
-        let component = component::Component::new(&engine, bytes).map_err(compile)?;
+        let (engine, component) = compile(&Config::new(), bytes)?;
         let world = component.component_type();
         let mut exports = Vec::new();
         for (name, export) in world.exports(&engine) {

@@ -53,8 +53,8 @@ impl<'de> DeserializeSeed<'de> for Writer<'_> {
 }
 
 impl Writer<'_> {
-    fn number(self, number: impl fmt::Display) {
-        self.0.push_str(&number.to_string());
+    fn display(self, value: impl fmt::Display) {
+        self.0.push_str(&value.to_string());
     }
 }
 
@@ -79,27 +79,27 @@ impl<'de> Visitor<'de> for Writer<'_> {
     }
 
     fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
-        self.number(value);
+        self.display(value);
         Ok(())
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
-        self.number(value);
+        self.display(value);
         Ok(())
     }
 
     fn visit_i128<E: Error>(self, value: i128) -> Result<(), E> {
-        self.number(value);
+        self.display(value);
         Ok(())
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<(), E> {
-        self.number(value);
+        self.display(value);
         Ok(())
     }
 
     fn visit_u128<E: Error>(self, value: u128) -> Result<(), E> {
-        self.number(value);
+        self.display(value);
         Ok(())
     }
 
@@ -111,7 +111,7 @@ impl<'de> Visitor<'de> for Writer<'_> {
             return Err(E::custom(format!("{value} may have lost digits; write a number this large as JSON text")));
         }
         // `{:?}` has the shortest digits that mean the same, and an exponent where there are many.
-        self.number(format_args!("{value:?}"));
+        self.display(format_args!("{value:?}"));
         Ok(())
     }
 

@@ -25,13 +25,14 @@
 //! - [`script`] holds scripted sessions, [`recorded`] the readers of recorded ones, [`replay`] what brings a recorded session and
 //!   a guard together.
 //!
-//! All that this crate knows of the guard's rules it learns by asking the component.
+//! What this crate knows of the guard's rules it learns by asking the component.
 
 mod bindings;
 mod component;
 mod error;
 mod guard;
 mod inspection;
+mod instance;
 pub mod json;
 mod limits;
 mod pipeline;

@@ -72,9 +72,9 @@ pub enum Addition {
 /// Runs tool calls: the guard's pre-execute, the host's own policy, the tool's body, the guard's
 /// post-execute, and the policy's review of the result.
 ///
-/// A fault of the guard never stops a call that no limit concerns. A notice that could not be
-/// computed is dropped (fail open); a call of a limited tool that could not be checked is denied (fail
-/// closed), and so is one of which it could not be found out whether its tool is limited. Both are in [`Report::faults`].
+/// A fault of the guard does not stop a call of a tool that has no limit. A notice that could not be computed is
+/// dropped (fail open); a call of a limited tool that could not be checked is denied (fail closed), and so is
+/// one of which it cannot be found out whether its tool is limited. The faults are in [`Report::faults`].
 ///
 /// It runs calls one at a time. A host that runs the calls of a step in parallel calls the [`Guard`] itself,
 /// in the order that the contract names.

@@ -4,8 +4,6 @@
 //! guard is told that the call was denied, and the session diverges: from there on, the model would
 //! have seen something else. An ask counts as approved.
 
-use std::collections::BTreeMap;
-
 use crate::error::CallError;
 use crate::guard::Guard;
 use crate::recorded::{Call, CallResult, Event, Recording};
@@ -14,25 +12,23 @@ use crate::types::{Decision, Notice, Outcome, Status, StepStart, ToolCall};
 /// What a replay showed.
 #[derive(Debug)]
 pub struct Replay {
-    /// What happened, step by step and call by call.
+    /// What happened, prompt by prompt and call by call.
     pub moments: Vec<Moment>,
     /// The figures.
     pub totals: Totals,
 }
 
-/// A step that began, or a call that ended.
+/// A prompt, or a call that ended.
 #[derive(Debug)]
 pub enum Moment {
-    /// A step began.
-    Step {
+    /// A person's message entered with a step.
+    Prompt {
         /// The number of its turn.
         turn: u32,
         /// Its number within the turn.
         step: u32,
-        /// Whether a person's message entered with it.
-        prompted: bool,
     },
-    /// A call ended, or its step did without a result of it.
+    /// A call ended. Those without a recorded result come when the session is over.
     Call(ReplayedCall),
 }
 
@@ -82,7 +78,7 @@ pub fn replay(recording: &Recording, guard: &Guard) -> Result<Replay, CallError>
     for event in &recording.events {
         player.play(event)?;
     }
-    player.give_up_waiting();
+    player.moments.extend(player.running.into_iter().map(Moment::Call));
     Ok(Replay { moments: player.moments, totals: player.totals })
 }
 
@@ -91,8 +87,8 @@ struct Player<'a> {
     agent: &'a str,
     turn: u32,
     step: u32,
-    /// Calls whose result has not come, in their order; the key is the call's number.
-    running: BTreeMap<usize, ReplayedCall>,
+    /// Calls whose result has not come, in their order.
+    running: Vec<ReplayedCall>,
     /// The tool and the canonical arguments of the last call, and how often it has been made in a row.
     last: Option<(String, String)>,
     run: u32,
@@ -107,7 +103,7 @@ impl<'a> Player<'a> {
             agent,
             turn: 0,
             step: 0,
-            running: BTreeMap::new(),
+            running: Vec::new(),
             last: None,
             run: 0,
             moments: Vec::new(),
@@ -121,7 +117,9 @@ impl<'a> Player<'a> {
                 let (turn, step, prompted) = (*turn, *step, *prompted);
                 (self.turn, self.step) = (turn, step);
                 self.guard.step(&StepStart { agent: self.agent, turn, step, prompted })?;
-                self.moments.push(Moment::Step { turn, step, prompted });
+                if prompted {
+                    self.moments.push(Moment::Prompt { turn, step });
+                }
             }
             Event::Pre(call) => self.begin(call)?,
             Event::Post { id, result } => self.end(id, result)?,
@@ -153,17 +151,14 @@ impl<'a> Player<'a> {
             run: self.run,
             notices: Vec::new(),
         };
-        self.running.insert(self.totals.calls, replayed);
+        self.running.push(replayed);
         self.totals.calls += 1;
         Ok(())
     }
 
     fn end(&mut self, id: &str, result: &CallResult) -> Result<(), CallError> {
-        let Some(number) = self.running.iter().rfind(|(_, running)| running.call.id == id).map(|(number, _)| *number)
-        else {
-            return Ok(());
-        };
-        let Some(mut ended) = self.running.remove(&number) else { return Ok(()) };
+        let Some(place) = self.running.iter().rposition(|running| running.call.id == id) else { return Ok(()) };
+        let mut ended = self.running.remove(place);
         let outcome = match &ended.decision {
             Decision::Deny(reason) => Outcome { status: Status::Denied, content: Some(reason) },
             Decision::Allow | Decision::Ask(_) => Outcome { status: result.status, content: Some(&result.content) },
@@ -173,12 +168,6 @@ impl<'a> Player<'a> {
         self.totals.notices += ended.notices.len();
         self.moments.push(Moment::Call(ended));
         Ok(())
-    }
-
-    /// The session is over: calls without a result will never have one.
-    fn give_up_waiting(&mut self) {
-        let running = std::mem::take(&mut self.running);
-        self.moments.extend(running.into_values().map(Moment::Call));
     }
 }
 

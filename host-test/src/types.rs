@@ -29,7 +29,8 @@ pub struct ToolCall<'a> {
 }
 
 /// Whether a call may run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Decision {
     /// It may, as far as this policy is concerned.
     Allow,

@@ -204,8 +204,7 @@ fn check_refuses_what_is_no_scripted_session() {
 fn a_script_whose_configuration_is_rejected_fails() {
     let folder = folder(&[("c.yaml", "about: x\nrules: [R15]\nconfig: {maxAgent: 1}\nevents: []\n")]);
     let run = loop_guard(folder.path(), &["check", "c.yaml"]);
-    let out =
-        "failed c.yaml: the configuration is rejected: at \"/maxAgent\": unknown field\n1 session: 1 not as expected\n";
+    let out = "failed c.yaml: the configuration is rejected: /maxAgent: unknown field\n1 session: 1 not as expected\n";
     assert_eq!(run, Run { status: 1, out: out.to_owned(), err: String::new() });
 }
 
@@ -292,7 +291,7 @@ fn replay_refuses_what_is_no_recorded_session() {
         &["replay", "good.jsonl", "no.jsonl"],
         "cannot read no.jsonl: No such file or directory (os error 2)",
     );
-    refused(&folder, &["replay", "good.jsonl", "."], ". is a directory: name the files in it");
+    refused(&folder, &["replay", "good.jsonl", "."], ". is a directory: name a file");
     refused(&folder, &["replay", "empty.jsonl"], "empty.jsonl: the file is empty");
     refused(
         &folder,

@@ -112,7 +112,7 @@ fn text_beyond_the_bound_is_not_sent() {
         let error = guard.post_execute(&call, &SUCCEEDED).unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!("post-execute: the {what} has 1001 bytes, and no text of more than 1000 is sent")
+            format!("post-execute: {what}: 1001 bytes, and no text of more than 1000 is sent")
         );
         assert!(guard.pre_execute(&call).is_err());
     }
@@ -137,7 +137,10 @@ fn after_a_fault_the_next_call_works_on_a_fresh_instance_with_the_same_configura
 
     let long = format!("\"{}\"", "x".repeat(8 << 20));
     let error = guard.post_execute(&call("t", &long), &SUCCEEDED).unwrap_err();
-    assert!(matches!(error, CallError { hook: "post-execute", fault: Fault::Memory { max: 4_194_304 } }), "{error:?}");
+    assert!(
+        matches!(error, CallError { hook: "post-execute", fault: Fault::Memory { limit: 4_194_304 } }),
+        "{error:?}"
+    );
 
     assert_eq!(guard.count("main").unwrap(), 0);
     let no_step = "per-step tool limit has no active agent step";
@@ -152,7 +155,7 @@ fn after_a_fault_the_next_call_works_on_a_fresh_instance_with_the_same_configura
 fn a_call_has_bounded_time() {
     let limits = Limits { time: Duration::from_millis(1), ..Limits::default() };
     let guard = Component::embedded().unwrap().with_limits(limits).guard("{}").unwrap();
-    // A million members in the worst order take far longer than a tick and a bit.
+    // Two million members out of order take far longer than a tick and a bit.
     let members: Vec<_> = (0..2_000_000).rev().map(|number| format!("\"{number:x}\":0")).collect();
     let long = format!("{{{}}}", members.join(","));
     let error = guard.post_execute(&call("t", &long), &SUCCEEDED).unwrap_err();
@@ -177,6 +180,25 @@ fn what_is_no_component_of_this_contract_is_refused_by_name() {
         "expected a component that exports loop-guard:plugin/guard@0.1.0 and loop-guard:plugin/introspection@0.1.0, \
          but this one exports nothing"
     );
+    assert_eq!(
+        refused(
+            &wat::parse_str(
+                r#"(component (instance $i) (export "loop-guard:plugin/guard@0.2.0" (instance $i)) (export "run" (instance $i)))"#
+            )
+            .unwrap()
+        ),
+        "expected a component that exports loop-guard:plugin/guard@0.1.0 and loop-guard:plugin/introspection@0.1.0, \
+         but this one exports loop-guard:plugin/guard@0.2.0, run"
+    );
+    assert_eq!(
+        refused(&wat::parse_str(r#"(component (import "wasi:io/error@0.2.0" (instance)))"#).unwrap()),
+        "a guard imports nothing, but this component imports wasi:io/error@0.2.0"
+    );
+    let by_name_alone = r#"(component (instance $i)
+        (export "loop-guard:plugin/guard@0.1.0" (instance $i))
+        (export "loop-guard:plugin/introspection@0.1.0" (instance $i)))"#;
+    let error = Component::from_bytes(&wat::parse_str(by_name_alone).unwrap()).unwrap_err();
+    assert!(matches!(&error, LoadError::Types { difference } if difference.contains("configure")), "{error}");
     let cut = Component::embedded_bytes().split_at(1000).0;
     assert!(matches!(Component::from_bytes(cut), Err(LoadError::Compile(_))));
     assert!(matches!(Component::from_file("no/such/file.wasm"), Err(LoadError::Read { .. })));
@@ -305,7 +327,7 @@ fn a_fault_drops_the_notice_and_denies_only_what_is_limited() {
     let report = pipeline.run(&call("limited", &long), || unreachable!("it is denied"));
     assert_eq!(
         report.result,
-        "the limit of tool limited could not be checked: the arguments has 201 bytes, and no text of more than 200 is sent"
+        "the limit of tool limited could not be checked: arguments: 201 bytes, and no text of more than 200 is sent"
     );
     assert_eq!((report.status, report.faults.len()), (Status::Denied, 2));
     // It can be found out of neither whether it is limited.

@@ -25,18 +25,12 @@ impl<'a> Number<'a> {
             return None;
         }
         let (marked, rest) = strip(rest, b"eE");
-        if !marked {
-            let number = Self { negative, integer, fraction, exponent_negative: false, exponent: b"" };
-            return Some((number, text.len() - rest.len()));
-        }
-        let exponent_negative = rest.starts_with(b"-");
-        let (_, rest) = strip(rest, b"+-");
-        let (exponent, rest) = digits(rest);
-        if exponent.is_empty() {
+        let exponent_negative = marked && rest.starts_with(b"-");
+        let (exponent, rest) = if marked { digits(strip(rest, b"+-").1) } else { rest.split_at(0) };
+        if marked && exponent.is_empty() {
             return None;
         }
-        let number = Self { negative, integer, fraction, exponent_negative, exponent };
-        Some((number, text.len() - rest.len()))
+        Some((Self { negative, integer, fraction, exponent_negative, exponent }, text.len() - rest.len()))
     }
 
     /// Writes the number with all the digits of its value: plain from 1e-6 to below 1e21, with an exponent
@@ -131,41 +125,6 @@ impl<'a> Number<'a> {
     }
 }
 
-/// What a JSON number is as a count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whole {
-    /// A whole number from 0 to 2^53 − 1.
-    Safe(u64),
-    /// A larger number. Whether it is whole makes no difference to whoever wrote it.
-    TooLarge,
-    /// Anything else: negative, with a fraction, or no number at all.
-    Not,
-}
-
-/// 2^53 − 1: the largest whole number that every JSON implementation reads exactly.
-pub const MAX_SAFE: u64 = (1 << 53) - 1;
-
-/// Reads JSON text as a count. `1.0` and `1e2` are whole numbers.
-pub fn whole(text: &str) -> Whole {
-    let number = match Number::take(text.as_bytes()) {
-        Some((number, length)) if length == text.len() => number,
-        _ => return Whole::Not,
-    };
-    let mut canonical = Vec::new();
-    number.write(&mut canonical);
-    let canonical = String::from_utf8_lossy(&canonical);
-    if canonical.starts_with('-') {
-        return Whole::Not;
-    }
-    // What is no u64 has a fraction, or an exponent, or too many digits: its size alone is left to tell.
-    match canonical.parse::<u64>() {
-        Ok(value) if value <= MAX_SAFE => Whole::Safe(value),
-        Ok(_) => Whole::TooLarge,
-        Err(_) if canonical.parse::<f64>().is_ok_and(|value| value > MAX_SAFE as f64) => Whole::TooLarge,
-        Err(_) => Whole::Not,
-    }
-}
-
 fn strip<'a>(text: &'a [u8], any: &[u8]) -> (bool, &'a [u8]) {
     match text.split_first() {
         Some((first, rest)) if any.contains(first) => (true, rest),
@@ -183,7 +142,7 @@ fn without_leading_zeros(digits: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
-    use super::{Number, Whole, whole};
+    use super::Number;
 
     fn canonical(text: &str) -> Option<String> {
         let (number, length) = Number::take(text.as_bytes())?;
@@ -251,31 +210,6 @@ mod tests {
     fn c3_malformed_numbers() {
         for text in ["", "-", "+1", "01", "-01", "1.", ".5", "1e", "1e+", "1e1.5", "0x10", "--1", "1_000", "Infinity"] {
             assert_eq!(canonical(text), None, "of {text}");
-        }
-    }
-
-    #[test]
-    fn q10_whole_numbers_up_to_two_to_the_53() {
-        for (text, expected) in [
-            ("0", Whole::Safe(0)),
-            ("-0.0", Whole::Safe(0)),
-            ("3", Whole::Safe(3)),
-            ("3.0", Whole::Safe(3)),
-            ("1e2", Whole::Safe(100)),
-            ("9007199254740991", Whole::Safe(9_007_199_254_740_991)),
-            ("9007199254740992", Whole::TooLarge),
-            ("9007199254740991.2", Whole::Not),
-            ("99999999999999999999", Whole::TooLarge),
-            ("1e400", Whole::TooLarge),
-            ("-1", Whole::Not),
-            ("1.5", Whole::Not),
-            ("1e-7", Whole::Not),
-            ("null", Whole::Not),
-            ("\"1\"", Whole::Not),
-            ("true", Whole::Not),
-            ("[1]", Whole::Not),
-        ] {
-            assert_eq!(whole(text), expected, "of {text}");
         }
     }
 }

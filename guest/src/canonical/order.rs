@@ -23,44 +23,30 @@ pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
 
 /// The UTF-16 code units of a canonical string's value.
 fn units(text: &[u8]) -> impl Iterator<Item = u16> {
-    let mut rest = text;
-    let characters = std::iter::from_fn(move || {
-        let (character, length) = match rest {
-            [] => return None,
-            [b'\\', b'u', _, _, tens, ones, ..] => (16 * hex(*tens) + hex(*ones), 6),
-            [b'\\', b'b', ..] => (0x08, 2),
-            [b'\\', b't', ..] => (0x09, 2),
-            [b'\\', b'n', ..] => (0x0a, 2),
-            [b'\\', b'f', ..] => (0x0c, 2),
-            [b'\\', b'r', ..] => (0x0d, 2),
-            [b'\\', itself, ..] => (u32::from(*itself), 2),
-            [first, ..] => decode(*first, rest),
-        };
-        rest = rest.get(length..).unwrap_or_default();
-        char::from_u32(character)
+    let mut characters = std::str::from_utf8(text).unwrap_or_default().chars();
+    let values = std::iter::from_fn(move || match characters.next()? {
+        '\\' => match characters.next()? {
+            'u' => char::from_u32(
+                characters
+                    .by_ref()
+                    .take(4)
+                    .filter_map(|digit| digit.to_digit(16))
+                    .fold(0, |value, digit| 16 * value + digit),
+            ),
+            'b' => Some('\u{8}'),
+            't' => Some('\t'),
+            'n' => Some('\n'),
+            'f' => Some('\u{c}'),
+            'r' => Some('\r'),
+            itself => Some(itself),
+        },
+        character => Some(character),
     });
-    characters.flat_map(|character| {
+    values.flat_map(|character| {
         let mut units = [0; 2];
         let length = character.encode_utf16(&mut units).len();
         units.into_iter().take(length)
     })
-}
-
-fn hex(digit: u8) -> u32 {
-    u32::from(digit & 0x0f) + if digit > b'9' { 9 } else { 0 }
-}
-
-/// The character that begins with the byte `first` of the valid UTF-8 `text`, and its length in bytes.
-fn decode(first: u8, text: &[u8]) -> (u32, usize) {
-    let (bits, length) = match first {
-        0xf0.. => (0x07, 4),
-        0xe0.. => (0x0f, 3),
-        0xc0.. => (0x1f, 2),
-        _ => (0x7f, 1),
-    };
-    let following = text.iter().take(length).skip(1);
-    let value = following.fold(u32::from(first) & bits, |value, byte| value << 6 | u32::from(byte & 0x3f));
-    (value, length)
 }
 
 #[cfg(test)]

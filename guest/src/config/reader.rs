@@ -1,6 +1,7 @@
 //! Reads a JSON document place by place, and notes what is wrong where.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -9,29 +10,32 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::Problem;
-use crate::canonical::{Whole, whole};
+use crate::canonical::Number;
 
 /// A value, as it is written, and where it stands.
 pub struct Place<'a> {
     pointer: String,
     text: &'a str,
+    /// The problems of the whole document.
+    problems: &'a RefCell<Vec<Problem>>,
 }
 
 impl<'a> Place<'a> {
     /// The whole document, if it is valid JSON.
-    pub fn root(document: &'a str, problems: &mut Vec<Problem>) -> Option<Self> {
+    pub fn root(document: &'a str, problems: &'a RefCell<Vec<Problem>>) -> Option<Self> {
+        let root = Self { pointer: String::new(), text: document, problems };
         match serde_json::from_str::<&RawValue>(document) {
-            Ok(value) => Some(Self { pointer: String::new(), text: value.get() }),
+            Ok(value) => Some(Self { text: value.get(), ..root }),
             Err(error) => {
-                problems.push(Problem { path: String::new(), message: format!("not valid JSON: {error}") });
+                root.reject(&format!("not valid JSON: {error}"));
                 None
             }
         }
     }
 
     /// Notes a problem here.
-    pub fn reject(&self, message: &str, problems: &mut Vec<Problem>) {
-        problems.push(Problem { path: self.pointer.clone(), message: message.to_owned() });
+    pub fn reject(&self, message: &str) {
+        self.problems.borrow_mut().push(Problem { path: self.pointer.clone(), message: message.to_owned() });
     }
 
     pub fn is_null(&self) -> bool {
@@ -40,50 +44,47 @@ impl<'a> Place<'a> {
 
     /// Calls `read` for each member of an object, in the order of the text. Anything else is a problem, and so is
     /// a second member of one name.
-    pub fn each_member(&self, problems: &mut Vec<Problem>, mut read: impl FnMut(&str, Place<'a>, &mut Vec<Problem>)) {
+    pub fn each_member(&self, mut read: impl FnMut(&str, Place<'a>)) {
         let Members(members) = match serde_json::from_str(self.text) {
             Ok(members) => members,
-            Err(error) if error.is_data() => return self.reject("must be an object", problems),
+            Err(error) if error.is_data() => return self.reject("must be an object"),
             // The document is valid JSON, but a name in it is no text: it escapes a lone surrogate.
-            Err(error) => return self.reject(&format!("not valid JSON: {error}"), problems),
+            Err(error) => return self.reject(&format!("not valid JSON: {error}")),
         };
         let mut seen = BTreeSet::new();
         for (name, value) in members {
-            let place = Self { pointer: self.pointer.clone() + "/" + &escape(&name), text: value.get() };
+            let place = self.within(&pointer_token(&name), value);
             if seen.contains(&name) {
-                place.reject("given more than once", problems);
+                place.reject("given more than once");
             } else {
-                read(&name, place, problems);
+                read(&name, place);
                 seen.insert(name);
             }
         }
     }
 
     /// The same, where null stands for an object without members.
-    pub fn each_member_unless_null(
-        &self,
-        problems: &mut Vec<Problem>,
-        read: impl FnMut(&str, Place<'a>, &mut Vec<Problem>),
-    ) {
+    pub fn each_member_unless_null(&self, read: impl FnMut(&str, Place<'a>)) {
         if !self.is_null() {
-            self.each_member(problems, read);
+            self.each_member(read);
         }
     }
 
     /// The elements of an array; none for null. Anything else is a problem, described by `message`.
-    pub fn elements_unless_null(&self, message: &str, problems: &mut Vec<Problem>) -> Option<Vec<Place<'a>>> {
+    pub fn elements_unless_null(&self, message: &str) -> Option<Vec<Place<'a>>> {
         if self.is_null() {
             return None;
         }
         let Ok(elements) = serde_json::from_str::<Vec<&RawValue>>(self.text) else {
-            self.reject(message, problems);
+            self.reject(message);
             return None;
         };
-        let place = |(index, element): (usize, &'a RawValue)| Self {
-            pointer: format!("{}/{index}", self.pointer),
-            text: element.get(),
-        };
+        let place = |(index, element): (usize, _)| self.within(&index.to_string(), element);
         Some(elements.into_iter().enumerate().map(place).collect())
+    }
+
+    fn within(&self, token: &str, value: &'a RawValue) -> Self {
+        Self { pointer: format!("{}/{token}", self.pointer), text: value.get(), problems: self.problems }
     }
 
     /// The string that stands here.
@@ -100,38 +101,73 @@ impl<'a> Place<'a> {
     }
 
     /// The whole number of at least `min` that stands here. Anything else is a problem.
-    pub fn required_count(&self, min: u64, problems: &mut Vec<Problem>) -> Option<u64> {
+    pub fn required_count(&self, min: u64) -> Option<u64> {
         match whole(self.text) {
             Whole::Safe(value) if value >= min => return Some(value),
-            Whole::TooLarge => self.reject("must be at most 9007199254740991", problems),
-            Whole::Safe(_) | Whole::Not => self.reject(&format!("must be an integer >= {min}"), problems),
+            Whole::TooLarge => self.reject("must be at most 9007199254740991"),
+            Whole::Safe(_) | Whole::Not => self.reject(&format!("must be an integer >= {min}")),
         }
         None
     }
 
     /// Sets `target` to the whole number of at least `min` that stands here. Null leaves it as it is;
     /// anything else is a problem.
-    pub fn count(&self, min: u64, target: &mut u64, problems: &mut Vec<Problem>) {
+    pub fn count(&self, min: u64, target: &mut u64) {
         if !self.is_null()
-            && let Some(value) = self.required_count(min, problems)
+            && let Some(value) = self.required_count(min)
         {
             *target = value;
         }
     }
 
     /// Sets `target` to the boolean that stands here. Null leaves it as it is; anything else is a problem.
-    pub fn boolean(&self, target: &mut bool, problems: &mut Vec<Problem>) {
+    pub fn boolean(&self, target: &mut bool) {
         match self.text {
             "null" => {}
             "true" => *target = true,
             "false" => *target = false,
-            _ => self.reject("must be true or false", problems),
+            _ => self.reject("must be true or false"),
         }
     }
 }
 
+/// What a JSON number is as a count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whole {
+    /// A whole number from 0 to 2^53 − 1.
+    Safe(u64),
+    /// A larger number. Whether it is whole makes no difference to whoever wrote it.
+    TooLarge,
+    /// Anything else: negative, with a fraction, or no number at all.
+    Not,
+}
+
+/// 2^53 − 1: the largest whole number that every JSON implementation reads exactly.
+const MAX_SAFE: u64 = (1 << 53) - 1;
+
+/// Reads JSON text as a count. `1.0` and `1e2` are whole numbers.
+fn whole(text: &str) -> Whole {
+    let number = match Number::take(text.as_bytes()) {
+        Some((number, length)) if length == text.len() => number,
+        _ => return Whole::Not,
+    };
+    let mut canonical = Vec::new();
+    number.write(&mut canonical);
+    let canonical = String::from_utf8_lossy(&canonical);
+    if canonical.starts_with('-') {
+        return Whole::Not;
+    }
+    // What is no u64 has a fraction, or an exponent, or too many digits: its size alone is left to tell.
+    match canonical.parse::<u64>() {
+        Ok(value) if value <= MAX_SAFE => Whole::Safe(value),
+        Ok(_) => Whole::TooLarge,
+        Err(_) if canonical.parse::<f64>().is_ok_and(|value| value > MAX_SAFE as f64) => Whole::TooLarge,
+        Err(_) => Whole::Not,
+    }
+}
+
 /// A reference token of a JSON Pointer (RFC 6901, section 3).
-pub fn escape(name: &str) -> String {
+pub fn pointer_token(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
@@ -163,5 +199,35 @@ impl<'de> Deserialize<'de> for Members<'de> {
         }
 
         deserializer.deserialize_map(Object)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Whole, whole};
+
+    #[test]
+    fn q10_whole_numbers_up_to_two_to_the_53() {
+        for (text, expected) in [
+            ("0", Whole::Safe(0)),
+            ("-0.0", Whole::Safe(0)),
+            ("3", Whole::Safe(3)),
+            ("3.0", Whole::Safe(3)),
+            ("1e2", Whole::Safe(100)),
+            ("9007199254740991", Whole::Safe(9_007_199_254_740_991)),
+            ("9007199254740992", Whole::TooLarge),
+            ("9007199254740991.2", Whole::Not),
+            ("99999999999999999999", Whole::TooLarge),
+            ("1e400", Whole::TooLarge),
+            ("-1", Whole::Not),
+            ("1.5", Whole::Not),
+            ("1e-7", Whole::Not),
+            ("null", Whole::Not),
+            ("\"1\"", Whole::Not),
+            ("true", Whole::Not),
+            ("[1]", Whole::Not),
+        ] {
+            assert_eq!(whole(text), expected, "of {text}");
+        }
     }
 }

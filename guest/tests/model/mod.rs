@@ -1,6 +1,8 @@
 //! A deliberately naive model of the guard: it keeps the whole history, and answers each question by reading it.
 //! Any guard, native or in a component, is driven beside it.
 
+pub mod json;
+
 use proptest::prelude::*;
 
 /// A call of the guard.

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
 use loop_guard::Component;
 use loop_guard::script::{Mismatch, Script, bless};
+use serde::Serialize;
 
 use super::text::{BAD, FAINT, GOOD, STRONG, count, styled};
 use super::{Source, read_text};
@@ -46,12 +47,20 @@ struct Session<'a> {
     script: Script,
 }
 
+/// A session as hosts in other languages replay it.
+#[derive(Serialize)]
+struct Named<'a> {
+    name: String,
+    #[serde(flatten)]
+    script: &'a Script,
+}
+
 pub fn run(args: &Args, source: &Source, out: &mut dyn Write) -> Result<ExitCode> {
     // All are read before the first is run: bad input gives no half of a result.
     let sessions = args.files.iter().map(|path| load(path)).collect::<Result<Vec<_>>>()?;
     if let Some(Export::Json) = args.export {
-        let names: Vec<_> = sessions.iter().map(|session| name(session.path)).collect();
-        let exported: Vec<_> = sessions.iter().zip(&names).map(|(session, name)| session.script.export(name)).collect();
+        let exported: Vec<_> =
+            sessions.iter().map(|session| Named { name: name(session.path), script: &session.script }).collect();
         serde_json::to_writer_pretty(&mut *out, &exported)?;
         writeln!(out)?;
         return Ok(ExitCode::SUCCESS);

@@ -15,8 +15,8 @@ use super::{Source, read_text};
 /// Check a configuration, and print it as it is understood, defaults filled in
 #[derive(clap::Args)]
 #[command(after_help = "\
-The file is JSON, YAML or TOML, as its name ends. It may also be rows of a profile patch of DeepSeek Harness, as YAML or JSON: those with the id
-repeat-tool-reminder or tool-call-limit are read, and all others are passed over.
+The file is JSON, YAML or TOML, as its extension says. It may also be rows of a profile patch of DeepSeek Harness: \
+those with the id repeat-tool-reminder or tool-call-limit are read, and all others are passed over.
 
 Examples:
   loop-guard config guard.yaml
@@ -75,7 +75,7 @@ impl ConfigFile {
     /// A guard with this configuration.
     pub fn guard(&self, component: &Component) -> Result<Guard> {
         component.guard(&self.json).map_err(|error| match error {
-            ConfigureError::Problems(problems) => self.rejected(&problems),
+            ConfigureError::Problems(problems) => self.rejected(problems),
             other => anyhow!("{}: {other}", self.path.display()),
         })
     }
@@ -105,14 +105,11 @@ impl ConfigFile {
         Ok(Self { json, moved, ..self })
     }
 
-    fn rejected(&self, problems: &[Problem]) -> anyhow::Error {
-        let path = self.path.display();
-        let mut message = format!("{path} is not a valid configuration:");
-        for Problem { path, message: problem } in problems {
-            let place = self.place(path);
-            message += &if place.is_empty() { format!("\n  {problem}") } else { format!("\n  {place}: {problem}") };
-        }
-        anyhow!(message)
+    fn rejected(&self, problems: Vec<Problem>) -> anyhow::Error {
+        let placed = |Problem { path, message }| Problem { path: self.place(&path), message };
+        let problems = ConfigureError::Problems(problems.into_iter().map(placed).collect());
+        let lines = problems.to_string().replace('\n', "\n  ");
+        anyhow!("{} is not a valid configuration:\n  {lines}", self.path.display())
     }
 
     /// Where something stands in the file that stands at `pointer` in the configuration.

@@ -11,10 +11,6 @@ use super::Source;
 use super::replay::{Replayed, summary, timeline};
 use super::text::{FAINT, STRONG, styled};
 
-/// Show what the guard does, on recorded sessions that are built in
-#[derive(clap::Args)]
-pub struct Args {}
-
 struct Example {
     title: &'static str,
     config: &'static str,
@@ -43,7 +39,7 @@ const EXAMPLES: [Example; 3] = [
     },
 ];
 
-pub fn run(_: &Args, source: &Source, out: &mut dyn Write) -> Result<ExitCode> {
+pub fn run(source: &Source, out: &mut dyn Write) -> Result<ExitCode> {
     let component = source.load()?;
     let mut sessions = Vec::new();
     for Example { title, config, file, log } in EXAMPLES {

@@ -1,6 +1,5 @@
 //! `loop-guard replay`: what would the guard have done to recorded sessions?
 
-use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,22 +13,22 @@ use loop_guard::replay::{Moment, Replay, ReplayedCall, Totals, replay};
 use loop_guard::{Decision, Notice, Status};
 use serde::Serialize;
 
-use super::Source;
 use super::config::ConfigFile;
 use super::text::{BAD, FAINT, GOOD, GUARD, STRONG, count, one_line, styled};
+use super::{Source, open};
 
 /// Replay recorded sessions, and show what the guard would have done
 #[derive(clap::Args)]
 #[command(after_help = "\
-Files are session.jsonl of DeepSeek Harness, one agent each. A session goes on as it was recorded: where the guard would have denied a
-call, the summary says that the session diverges from there. An ask counts as approved.
+Files are session.jsonl of DeepSeek Harness, one agent each. A session goes on as it was recorded: where the guard \
+would have denied a call, the summary says that the session diverges from there. An ask counts as approved.
 
 Examples:
   loop-guard replay session.jsonl
   loop-guard replay --config guard.yaml session.jsonl child.jsonl
   loop-guard replay --output json *.jsonl | jq 'select(.event == \"summary\" and .longest_run > 4)'
 
-Exit status: 0 if all files were replayed, 2 if one could not be, or, with --strict, has a line that could not be read.")]
+Exit status: 0 if all files were replayed; 2 if one could not be, or, with --strict, has a bad line.")]
 pub struct Args {
     /// Recorded sessions
     #[arg(required = true)]
@@ -88,10 +87,7 @@ pub fn run(args: &Args, source: &Source, out: &mut dyn Write) -> Result<ExitCode
 
 fn load(path: &Path, strict: bool) -> Result<Recording> {
     let shown = path.display();
-    if path.is_dir() {
-        bail!("{shown} is a directory: name the files in it");
-    }
-    let input = File::open(path).with_context(|| format!("cannot read {shown}"))?;
+    let input = open(path)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let recording = dsh::read(BufReader::new(input), &name).with_context(|| shown.to_string())?;
     for SkippedLine { line, reason } in &recording.skipped {
@@ -108,31 +104,19 @@ fn load(path: &Path, strict: bool) -> Result<Recording> {
 #[serde(tag = "event", rename_all = "lowercase")]
 enum Line<'a> {
     Notice {
-        session: &'a str,
-        agent: &'a str,
-        turn: u32,
-        step: u32,
-        call: &'a str,
-        tool: &'a str,
+        #[serde(flatten)]
+        at: Place<'a>,
         summary: &'a str,
         text: &'a str,
     },
     Denied {
-        session: &'a str,
-        agent: &'a str,
-        turn: u32,
-        step: u32,
-        call: &'a str,
-        tool: &'a str,
+        #[serde(flatten)]
+        at: Place<'a>,
         reason: &'a str,
     },
     Asked {
-        session: &'a str,
-        agent: &'a str,
-        turn: u32,
-        step: u32,
-        call: &'a str,
-        tool: &'a str,
+        #[serde(flatten)]
+        at: Place<'a>,
         reason: &'a str,
     },
     Summary {
@@ -148,6 +132,17 @@ enum Line<'a> {
     },
 }
 
+/// The call that a line is about.
+#[derive(Clone, Copy, Serialize)]
+struct Place<'a> {
+    session: &'a str,
+    agent: &'a str,
+    turn: u32,
+    step: u32,
+    call: &'a str,
+    tool: &'a str,
+}
+
 fn json(Replayed { file, recording, replay }: &Replayed, out: &mut dyn Write) -> Result<()> {
     let mut print = |line: &Line<'_>| -> Result<()> {
         serde_json::to_writer(&mut *out, line)?;
@@ -155,17 +150,15 @@ fn json(Replayed { file, recording, replay }: &Replayed, out: &mut dyn Write) ->
     };
     let (session, agent) = (&*recording.session, &*recording.agent);
     for moment in &replay.moments {
-        let Moment::Call(ReplayedCall { turn, step, call, decision, notices, .. }) = moment else {
-            continue;
-        };
-        let (turn, step, id, tool) = (*turn, *step, &*call.id, &*call.tool);
+        let Moment::Call(ReplayedCall { turn, step, call, decision, notices, .. }) = moment else { continue };
+        let at = Place { session, agent, turn: *turn, step: *step, call: &call.id, tool: &call.tool };
         match decision {
             Decision::Allow => {}
-            Decision::Deny(reason) => print(&Line::Denied { session, agent, turn, step, call: id, tool, reason })?,
-            Decision::Ask(reason) => print(&Line::Asked { session, agent, turn, step, call: id, tool, reason })?,
+            Decision::Deny(reason) => print(&Line::Denied { at, reason })?,
+            Decision::Ask(reason) => print(&Line::Asked { at, reason })?,
         }
         for Notice { summary, text, .. } in notices {
-            print(&Line::Notice { session, agent, turn, step, call: id, tool, summary, text })?;
+            print(&Line::Notice { at, summary, text })?;
         }
     }
     let Totals { calls, notices, denied, asked, longest_run, ref diverged } = replay.totals;
@@ -179,10 +172,9 @@ pub fn timeline(Replayed { file, recording, replay }: &Replayed, out: &mut dyn W
     writeln!(out, "{} {session} {}", styled(STRONG, "session"), styled(FAINT, format!("({file})")))?;
     for moment in &replay.moments {
         match moment {
-            Moment::Step { turn, step, prompted: true } => {
+            Moment::Prompt { turn, step } => {
                 writeln!(out, "{} {}", place(*turn, *step), styled(FAINT, "── a person's message"))?;
             }
-            Moment::Step { prompted: false, .. } => {}
             Moment::Call(call) => call_line(call, out)?,
         }
     }

@@ -33,7 +33,7 @@ pub enum ReadError {
 ///
 /// # Errors
 ///
-/// If nothing in it is an event of DSH.
+/// If it cannot be read, is empty, or nothing in it is an event of DSH.
 pub fn read(mut input: impl BufRead, name: &str) -> Result<Recording, ReadError> {
     let mut reader = Reader::default();
     let mut line = Vec::new();
@@ -55,7 +55,8 @@ pub fn read(mut input: impl BufRead, name: &str) -> Result<Recording, ReadError>
 #[derive(Default)]
 struct Reader {
     session: Option<String>,
-    known_lines: usize,
+    /// Whether any line was an event of DSH.
+    known: bool,
     step: Option<Step>,
     /// A person's message has been read, and the step that it enters with has not begun.
     prompted: bool,
@@ -170,7 +171,7 @@ impl Reader {
         let Some(kind) = line.kind.as_deref() else { return Ok(()) };
         if kind == "session" {
             self.session = line.id;
-            self.known_lines += 1;
+            self.known = true;
             return Ok(());
         }
         let Some(data) = line.data else { return Ok(()) };
@@ -219,7 +220,7 @@ impl Reader {
             }
             _ => return Ok(()),
         }
-        self.known_lines += 1;
+        self.known = true;
         Ok(())
     }
 
@@ -258,7 +259,7 @@ impl Reader {
     }
 
     fn finish(mut self, name: &str) -> Result<Recording, ReadError> {
-        if self.known_lines == 0 {
+        if !self.known {
             return Err(ReadError::UnknownFormat);
         }
         self.close_step();

@@ -1,27 +1,10 @@
 //! Rewrites the expectations of a script.
 
-use super::format::{Answer, Decision, ScriptError};
+use super::format::ScriptError;
 use super::run::Mismatch;
 
-impl Answer {
-    /// The answer as it stands in a script, without what goes without saying.
-    pub(super) fn to_yaml(&self) -> String {
-        let mut said = self.clone();
-        said.decision.take_if(|decision| *decision == Decision::Allow);
-        said.notices.take_if(|notices| notices.is_empty());
-        said.problems.take_if(|problems| problems.is_empty());
-        let nothing = said.decision.is_none()
-            && said.notices.is_none()
-            && said.problems.is_none()
-            && said.count.is_none()
-            && said.text.is_none()
-            && said.json.is_none();
-        if nothing { String::new() } else { serde_saphyr::to_string(&said).unwrap_or_else(|error| error.to_string()) }
-    }
-}
-
 /// The text of a script in which each mismatch is replaced by what was answered. All else stays as it is,
-/// comments included.
+/// comments included, except for those inside of an `expect`.
 ///
 /// # Errors
 ///
@@ -44,7 +27,10 @@ pub fn bless(yaml: &str, mismatches: &[Mismatch]) -> Result<String, ScriptError>
             return Err(ScriptError { line: mismatch.line, column: 1, message });
         }
         let start = event.iter().position(|line| line.starts_with("  expect:")).map_or(end, |offset| first + offset);
-        let answer = mismatch.actual.to_yaml();
+        let answer = mismatch.actual.to_yaml().map_err(|error| {
+            let message = format!("the answer cannot be written as YAML: {error}");
+            ScriptError { line: mismatch.line, column: 1, message }
+        })?;
         let mut blessed = Vec::new();
         if !answer.is_empty() {
             blessed.push(format!("{indent}expect:"));

@@ -3,11 +3,11 @@
 use similar::{ChangeTag, TextDiff};
 use thiserror::Error;
 
-use super::format::{Action, Answer, Call, Decision, Ending, Event, ExpectedNotice, Script};
+use super::format::{Action, Answer, Call, Ending, Event, ExpectedNotice, Script};
 use crate::component::Component;
 use crate::error::{CallError, ConfigureError};
 use crate::guard::Guard;
-use crate::types::{self, Notice, Outcome, Status, StepStart, ToolCall};
+use crate::types::{Decision, Notice, Outcome, Status, StepStart, ToolCall};
 
 /// An event that was not answered as expected.
 #[derive(Debug)]
@@ -103,16 +103,16 @@ fn answer(guard: &Guard, event: &Event) -> Result<Answer, Failure> {
         Action::Call { call, result, approved } => {
             let decision = guard.pre_execute(&call.as_types()).map_err(fault)?;
             let runs = match decision {
-                types::Decision::Allow => true,
-                types::Decision::Ask(_) => *approved,
-                types::Decision::Deny(_) => false,
+                Decision::Allow => true,
+                Decision::Ask(_) => *approved,
+                Decision::Deny(_) => false,
             };
             let status = if runs { result.outcome } else { Status::Denied };
-            answer.decision = Some(decision.into());
+            answer.decision = Some(decision);
             answer.notices = Some(post_execute(guard, call, status, result).map_err(fault)?);
         }
         Action::Pre { call } => {
-            answer.decision = Some(guard.pre_execute(&call.as_types()).map_err(fault)?.into());
+            answer.decision = Some(guard.pre_execute(&call.as_types()).map_err(fault)?);
         }
         Action::Post { call, result } => {
             answer.notices = Some(post_execute(guard, call, result.outcome, result).map_err(fault)?);
@@ -146,7 +146,8 @@ fn json(line: usize, text: &str) -> Result<serde_json::Value, Failure> {
 }
 
 fn diff(expected: &Answer, actual: &Answer) -> String {
-    let (expected, actual) = (expected.to_yaml(), actual.to_yaml());
+    let yaml = |answer: &Answer| answer.to_yaml().unwrap_or_else(|error| format!("no YAML: {error}"));
+    let (expected, actual) = (yaml(expected), yaml(actual));
     let diff = TextDiff::from_lines(&expected, &actual);
     let line = |tag, value: &str| {
         let sign = match tag {
@@ -162,16 +163,6 @@ fn diff(expected: &Answer, actual: &Answer) -> String {
 impl Call {
     fn as_types(&self) -> ToolCall<'_> {
         ToolCall { agent: self.agent.as_deref(), id: &self.id, name: &self.tool, arguments: &self.arguments }
-    }
-}
-
-impl From<types::Decision> for Decision {
-    fn from(decision: types::Decision) -> Self {
-        match decision {
-            types::Decision::Allow => Self::Allow,
-            types::Decision::Deny(reason) => Self::Deny(reason),
-            types::Decision::Ask(reason) => Self::Ask(reason),
-        }
     }
 }
 
