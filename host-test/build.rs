@@ -23,15 +23,20 @@ fn main() {
 fn run() -> Result<(), Box<dyn Error>> {
     let host = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
     let workspace = host.parent().ok_or("this package has left its workspace")?;
-    for input in ["guest/src", "guest/Cargo.toml", "wit", "Cargo.toml", "Cargo.lock"] {
+    for input in ["guest/src", "guest/examples", "guest/Cargo.toml", "wit", "Cargo.toml", "Cargo.lock"] {
         println!("cargo::rerun-if-changed={}", workspace.join(input).display());
     }
     let out = PathBuf::from(variable("OUT_DIR")?);
     require_target()?;
-    let core_module = fs::read(build_guest(workspace, &out)?)?;
-    let component = ComponentEncoder::default().validate(true).module(&core_module)?.encode()?;
-    fs::write(out.join("loop_guard.wasm"), describe(&component)?)?;
+    let built = build_guest(workspace, &out)?;
+    fs::write(out.join("loop_guard.wasm"), with_metadata(&component(&built.join("loop_guard_guest.wasm"))?)?)?;
+    fs::write(out.join("stub.wasm"), component(&built.join("examples/stub.wasm"))?)?;
     Ok(())
+}
+
+/// The component around a core module.
+fn component(core_module: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
+    Ok(ComponentEncoder::default().validate(true).module(&fs::read(core_module)?)?.encode()?)
 }
 
 fn variable(name: &str) -> Result<OsString, String> {
@@ -51,7 +56,7 @@ fn require_target() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Builds the guest, and says where its core module is.
+/// Builds the guest, and the stub that tests and benchmarks use, and says in which folder their core modules are.
 fn build_guest(workspace: &Path, out: &Path) -> Result<PathBuf, Box<dyn Error>> {
     // OUT_DIR is TARGET_FOLDER/PROFILE/build/PACKAGE/out. The guest's profile has a lock of its own in that same folder.
     let target_folder = out.ancestors().nth(4).ok_or("OUT_DIR is not inside a target folder")?;
@@ -63,6 +68,8 @@ fn build_guest(workspace: &Path, out: &Path) -> Result<PathBuf, Box<dyn Error>> 
             "--package",
             GUEST,
             "--lib",
+            "--example",
+            "stub",
             "--profile",
             "guest",
             "--target",
@@ -78,7 +85,7 @@ fn build_guest(workspace: &Path, out: &Path) -> Result<PathBuf, Box<dyn Error>> 
     if !status.success() {
         return Err(format!("the guest does not build; `cargo build -p {GUEST} --target {TARGET}` shows why").into());
     }
-    Ok(target_folder.join(TARGET).join("guest").join("loop_guard_guest.wasm"))
+    Ok(target_folder.join(TARGET).join("guest"))
 }
 
 /// Panic messages contain paths of source files. The same component on every machine needs the same paths.
@@ -103,7 +110,7 @@ fn guest_flags(workspace: &Path) -> Result<OsString, Box<dyn Error>> {
 }
 
 /// Adds the name, version, licence and source to a component.
-fn describe(component: &[u8]) -> Result<Vec<u8>, Box<dyn Error>> {
+fn with_metadata(component: &[u8]) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut metadata = AddMetadata::default();
     metadata.name = AddMetadataField::Set("loop-guard".to_owned());
     metadata.version = AddMetadataField::Set(wasm_metadata::Version::new(env!("CARGO_PKG_VERSION").to_owned()));

@@ -1,6 +1,6 @@
 //! The canonical form of a call's arguments (C1 to C7).
 //!
-//! The text is read once, and its canonical form is written to a buffer as it is read. Members of an
+//! The text is read once. What is not canonical as it stands is written to a buffer as it is read; members of an
 //! object are put in order afterwards, and only where they are out of order.
 
 mod number;
@@ -33,14 +33,17 @@ pub struct Canonicalizer {
 impl Canonicalizer {
     /// The canonical text of `arguments`: valid JSON, whatever the input.
     pub fn text(&mut self, arguments: &str) -> String {
-        if !self.write(arguments) {
-            self.written.push(b'"');
-            string::escape(arguments.as_bytes(), &mut self.written);
-            self.written.push(b'"');
-        }
-        let text = String::from_utf8_lossy(&self.written).into_owned();
+        let text = match self.scan(arguments) {
+            Some(canonical) => canonical.to_vec(),
+            None => {
+                let mut text = vec![b'"'];
+                string::escape(arguments.as_bytes(), &mut text);
+                text.push(b'"');
+                text
+            }
+        };
         self.shrink();
-        text
+        String::from_utf8(text).unwrap_or_default()
     }
 
     /// The key of a call. Two calls have the same key if, and only if, their tools have the same name
@@ -49,37 +52,33 @@ impl Canonicalizer {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&(tool.len() as u64).to_le_bytes());
         hasher.update(tool.as_bytes());
-        if self.write(arguments) {
-            hasher.update(&self.written);
-        } else {
-            // Escapes can make a malformed text six times as long; it is never needed as a whole.
-            hasher.update(b"\"");
-            for chunk in arguments.as_bytes().chunks(CHUNK) {
-                self.written.clear();
-                string::escape(chunk, &mut self.written);
-                hasher.update(&self.written);
-            }
-            hasher.update(b"\"");
+        match self.scan(arguments) {
+            Some(canonical) => _ = hasher.update(canonical),
+            None => self.hash_as_string(arguments, &mut hasher),
         }
         self.shrink();
         Key(*hasher.finalize().as_bytes())
     }
 
-    /// Writes the canonical text of `arguments` to `self.written` if they are valid JSON (C1, C2), and
-    /// leaves it empty if they are not (C3).
-    fn write(&mut self, arguments: &str) -> bool {
+    /// The canonical text of valid JSON (C1, C2), none of any other text.
+    fn scan<'a>(&'a mut self, arguments: &'a str) -> Option<&'a [u8]> {
+        if arguments.is_empty() {
+            return Some(b"{}");
+        }
         self.written.clear();
         self.members.clear();
-        if arguments.is_empty() {
-            self.written.extend_from_slice(b"{}");
-            return true;
-        }
-        let scanner = Scanner::new(arguments, &mut self.written, &mut self.members, &mut self.reordered);
-        let valid = scanner.scan().is_ok();
-        if !valid {
+        Scanner::new(arguments, &mut self.written, &mut self.members, &mut self.reordered).scan().ok()
+    }
+
+    /// C3. Escapes can make a text six times as long; here it is never needed as a whole.
+    fn hash_as_string(&mut self, text: &str, hasher: &mut blake3::Hasher) {
+        hasher.update(b"\"");
+        for chunk in text.as_bytes().chunks(CHUNK) {
             self.written.clear();
+            string::escape(chunk, &mut self.written);
+            hasher.update(&self.written);
         }
-        valid
+        hasher.update(b"\"");
     }
 
     fn shrink(&mut self) {

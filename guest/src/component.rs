@@ -39,7 +39,7 @@ impl Hooks for Component {
     }
 
     fn post_execute(call: ToolCall, _: Outcome) -> Vec<Notice> {
-        let notice = with(|guard| guard.post_execute(call.agent.as_deref(), &call.name, &call.arguments));
+        let notice = with(|guard| guard.post_execute(call.agent.as_deref(), &call.name, call.arguments));
         notice.into_iter().map(Notice::from).collect()
     }
 

@@ -1,11 +1,10 @@
 //! The guard: a configuration, the state of its agents, and the hooks that bring the two together.
 
 use crate::agents::Agents;
-use crate::canonical::Canonicalizer;
 use crate::config::Config;
 use crate::explain::explain;
 use crate::limit::{self, ActiveStep, Caller};
-use crate::reminder::{self, Chain};
+use crate::reminder::{self, Chain, Reader};
 
 pub use crate::config::Problem;
 pub use crate::limit::Decision;
@@ -16,7 +15,7 @@ pub use crate::reminder::Notice;
 pub struct Guard {
     config: Config,
     agents: Agents<Agent>,
-    canonicalizer: Canonicalizer,
+    reader: Reader,
 }
 
 /// What is remembered of an agent.
@@ -35,7 +34,7 @@ impl Default for Guard {
 impl Guard {
     fn new(config: Config) -> Self {
         let max_agents = usize::try_from(config.max_agents).unwrap_or(usize::MAX);
-        Self { config, agents: Agents::new(max_agents), canonicalizer: Canonicalizer::default() }
+        Self { config, agents: Agents::new(max_agents), reader: Reader::default() }
     }
 
     /// Puts a configuration in force, and forgets all state.
@@ -67,7 +66,7 @@ impl Guard {
     }
 
     /// A call has reached an outcome, whichever it is (R2).
-    pub fn post_execute(&mut self, agent: Option<&str>, tool: &str, arguments: &str) -> Option<Notice> {
+    pub fn post_execute(&mut self, agent: Option<&str>, tool: &str, arguments: String) -> Option<Notice> {
         let config = &self.config.repeat_tool_reminder;
         let agent = agent?;
         if !reminder::tracks(config, tool) {
@@ -76,7 +75,7 @@ impl Guard {
             return None;
         }
         let chain = &mut self.agents.get_or_insert(agent).chain;
-        reminder::observe(config, chain, &mut self.canonicalizer, tool, arguments)
+        reminder::observe(config, chain, &mut self.reader, tool, arguments)
     }
 
     /// The step that was begun last broke (Q7).
@@ -105,7 +104,7 @@ impl Guard {
 
     /// The canonical form of a call's arguments.
     pub fn canonical(&mut self, arguments: &str) -> String {
-        self.canonicalizer.text(arguments)
+        self.reader.canonicalizer.text(arguments)
     }
 
     /// The agent's current count.
@@ -134,7 +133,10 @@ mod tests {
     }
 
     fn calls(guard: &mut Guard, agent: &str, tool: &str, times: usize) -> Vec<String> {
-        (0..times).filter_map(|_| guard.post_execute(Some(agent), tool, "{}")).map(|notice| notice.summary).collect()
+        (0..times)
+            .filter_map(|_| guard.post_execute(Some(agent), tool, "{}".to_owned()))
+            .map(|notice| notice.summary)
+            .collect()
     }
 
     fn exceeded() -> Decision {
@@ -158,7 +160,7 @@ mod tests {
     fn r10_a_call_without_an_agent_is_ignored() {
         let mut guard = Guard::default();
         for _ in 0..9 {
-            assert_eq!(guard.post_execute(None, "t", ""), None);
+            assert_eq!(guard.post_execute(None, "t", String::new()), None);
         }
     }
 
@@ -231,7 +233,7 @@ mod tests {
         let mut guard = limited();
         guard.step("a", 1, 1, false);
         assert_eq!(guard.pre_execute(Some("a"), "t"), Decision::Allow);
-        guard.post_execute(Some("a"), "t", "");
+        guard.post_execute(Some("a"), "t", String::new());
         assert_eq!(guard.pre_execute(Some("a"), "t"), exceeded());
     }
 

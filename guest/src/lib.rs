@@ -8,9 +8,9 @@
 //!
 //! let mut guard = Guard::default();
 //! for _ in 0..2 {
-//!     assert_eq!(guard.post_execute(Some("main"), "grep", r#"{"pattern":"x"}"#), None);
+//!     assert_eq!(guard.post_execute(Some("main"), "grep", r#"{"pattern":"x"}"#.to_owned()), None);
 //! }
-//! let notice = guard.post_execute(Some("main"), "grep", r#"{ "pattern": "x" }"#);
+//! let notice = guard.post_execute(Some("main"), "grep", r#"{ "pattern": "x" }"#.to_owned());
 //! assert_eq!(notice.map(|notice| notice.summary).as_deref(), Some("grep × 3"));
 //! ```
 
@@ -22,6 +22,7 @@ pub mod guard;
 mod limit;
 mod pattern;
 mod preview;
+mod recent;
 mod reminder;
 #[doc = include_str!("../RULES.md")]
 pub mod rules {}

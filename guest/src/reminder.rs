@@ -3,6 +3,7 @@
 use crate::canonical::{Canonicalizer, Key};
 use crate::config::ReminderConfig;
 use crate::preview::preview;
+use crate::recent::{RecentCalls, Ticket};
 
 /// A text for the model, to be appended after all results of the step (R14).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub struct Notice {
 pub struct Chain {
     last: Option<Key>,
     count: u32,
+    /// The text of the last call, for as long as it is recent.
+    text: Option<Ticket>,
 }
 
 impl Chain {
@@ -33,6 +36,18 @@ impl Chain {
         self.count = if self.last == Some(key) { self.count.saturating_add(1) } else { 1 };
         self.last = Some(key);
     }
+
+    /// Counts a call that is known to equal the last one.
+    fn extend_with_the_same(&mut self) {
+        self.count = self.count.saturating_add(1);
+    }
+}
+
+/// What it takes to tell calls apart, shared by all agents.
+#[derive(Debug, Default)]
+pub struct Reader {
+    pub canonicalizer: Canonicalizer,
+    recent: RecentCalls,
 }
 
 /// Whether calls of a tool are tracked (R8).
@@ -46,12 +61,27 @@ pub fn tracks(config: &ReminderConfig, tool: &str) -> bool {
 pub fn observe(
     config: &ReminderConfig,
     chain: &mut Chain,
+    reader: &mut Reader,
+    tool: &str,
+    arguments: String,
+) -> Option<Notice> {
+    if chain.text.is_some_and(|text| reader.recent.is_same(text, tool, &arguments)) {
+        chain.extend_with_the_same();
+        return notice(config, chain.count, &mut reader.canonicalizer, tool, &arguments);
+    }
+    chain.extend(reader.canonicalizer.key(tool, &arguments));
+    let notice = notice(config, chain.count, &mut reader.canonicalizer, tool, &arguments);
+    chain.text = reader.recent.keep(tool, arguments);
+    notice
+}
+
+fn notice(
+    config: &ReminderConfig,
+    count: u32,
     canonicalizer: &mut Canonicalizer,
     tool: &str,
     arguments: &str,
 ) -> Option<Notice> {
-    chain.extend(canonicalizer.key(tool, arguments));
-    let count = chain.count;
     let threshold = config.thresholds.get(&u64::from(count))?;
     let text = if config.thresholds.first() == Some(threshold) {
         GENTLE.to_owned()
@@ -79,7 +109,7 @@ fn detailed(tool: &str, count: u32, arguments: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Chain, Notice, observe, tracks};
+    use super::{Chain, Notice, Reader, observe, tracks};
     use crate::canonical::Canonicalizer;
     use crate::config::{Config, ReminderConfig};
 
@@ -91,9 +121,9 @@ mod tests {
     /// The notices for a sequence of calls, with the number of the call, from 1.
     fn notices(config: &ReminderConfig, calls: &[(&str, &str)]) -> Vec<(usize, Notice)> {
         let mut chain = Chain::default();
-        let mut canonicalizer = Canonicalizer::default();
+        let mut reader = Reader::default();
         let notice = |(i, (tool, arguments)): (usize, &(&str, &str))| {
-            Some((i + 1, observe(config, &mut chain, &mut canonicalizer, tool, arguments)?))
+            Some((i + 1, observe(config, &mut chain, &mut reader, tool, (*arguments).to_owned())?))
         };
         calls.iter().enumerate().filter_map(notice).collect()
     }
@@ -175,11 +205,13 @@ mod tests {
 
     #[test]
     fn the_count_saturates() {
-        let mut chain = Chain { last: None, count: 0 };
+        let mut chain = Chain::default();
         let key = Canonicalizer::default().key("t", "");
         chain.extend(key);
         chain.count = u32::MAX;
         chain.extend(key);
+        assert_eq!(chain.count(), u32::MAX);
+        chain.extend_with_the_same();
         assert_eq!(chain.count(), u32::MAX);
     }
 }

@@ -20,7 +20,11 @@ impl Subject for Guard {
                 };
             }
             Hook::Post { agent, tool, value, spelling } => {
-                let notice = self.post_execute(agent.map(|agent| AGENTS[agent]), TOOLS[tool], VALUES[value][spelling]);
+                let notice = self.post_execute(
+                    agent.map(|agent| AGENTS[agent]),
+                    TOOLS[tool],
+                    VALUES[value][spelling].to_owned(),
+                );
                 return Reply::Notices(notice.map(|notice| (notice.summary, notice.text)).into_iter().collect());
             }
             Hook::StepAborted { agent, turn, step } => self.step_aborted(AGENTS[agent], turn, step),

@@ -65,9 +65,7 @@ impl Guard {
     pub fn step(&self, step: &StepStart<'_>) -> Result<(), CallError> {
         let StepStart { agent, turn, step, prompted } = *step;
         let start = wit::StepStart { agent, turn, step, prompted };
-        self.call("step", &[("agent", agent)], |plugin, store| {
-            plugin.loop_guard_plugin_guard().call_step(store, start)
-        })
+        self.call("step", &[("agent", agent)], |plugin, store| plugin.loop_guard_plugin_guard().call_step(store, start))
     }
 
     /// A tool call is about to run.

@@ -33,6 +33,13 @@ impl<'a> Number<'a> {
         Some((Self { negative, integer, fraction, exponent_negative, exponent }, text.len() - rest.len()))
     }
 
+    /// Whether the number is written as its canonical text has it. Of other numbers than integers, some would be that are not
+    /// recognised.
+    pub fn is_canonical(self) -> bool {
+        let is_integer = self.fraction.is_empty() && self.exponent.is_empty();
+        is_integer && self.integer.len() <= 21 && !(self.negative && self.integer == b"0")
+    }
+
     /// Writes the number with all the digits of its value: plain from 1e-6 to below 1e21, with an exponent
     /// beyond.
     #[allow(

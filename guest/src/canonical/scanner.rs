@@ -7,7 +7,7 @@ use super::{order, string};
 #[derive(Debug)]
 pub struct Invalid;
 
-/// Where a member of an object that is being read stands in the output.
+/// Where a member of an object that is being read stands in the canonical text.
 #[derive(Debug, Clone, Copy)]
 pub struct Member {
     /// The first byte of its name, after the quote.
@@ -21,9 +21,14 @@ pub struct Member {
 /// Arrays and objects may be nested this deep; the outermost is level 1 (C6).
 const MAX_DEPTH: u32 = 127;
 
+/// Reads a text from left to right. What is canonical as it stands is not touched: it is copied in one piece, and only if
+/// something before or after it is not. A text that is canonical as a whole is never copied.
 pub struct Scanner<'a> {
     text: &'a [u8],
     at: usize,
+    /// From here to `at` the text is canonical as it stands, and not yet copied.
+    kept: usize,
+    /// The canonical text before that.
     out: &'a mut Vec<u8>,
     /// The members read so far of all objects that are open.
     members: &'a mut Vec<Member>,
@@ -32,15 +37,26 @@ pub struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     pub fn new(text: &'a str, out: &'a mut Vec<u8>, members: &'a mut Vec<Member>, reordered: &'a mut Vec<u8>) -> Self {
-        Self { text: text.as_bytes(), at: 0, out, members, reordered }
+        Self { text: text.as_bytes(), at: 0, kept: 0, out, members, reordered }
     }
 
-    /// Reads the whole text, which is one value.
-    pub fn scan(mut self) -> Result<(), Invalid> {
+    /// Reads the whole text, which is one value, and gives its canonical text.
+    pub fn scan(mut self) -> Result<&'a [u8], Invalid> {
         self.skip_white_space();
         self.value(0)?;
-        self.skip_white_space();
-        if self.at == self.text.len() { Ok(()) } else { Err(Invalid) }
+        let end = self.at;
+        while self.at_white_space() {
+            self.at += 1;
+        }
+        if self.at < self.text.len() {
+            return Err(Invalid);
+        }
+        self.at = end;
+        if self.out.is_empty() {
+            return Ok(slice(self.text, self.kept, end));
+        }
+        self.copy();
+        Ok(self.out)
     }
 
     fn value(&mut self, depth: u32) -> Result<(), Invalid> {
@@ -58,43 +74,43 @@ impl<'a> Scanner<'a> {
 
     fn array(&mut self, depth: u32) -> Result<(), Invalid> {
         self.open(depth)?;
-        if !self.take(b']') {
-            loop {
-                self.value(depth)?;
-                self.skip_white_space();
-                if self.take(b']') {
-                    break;
-                }
-                self.separator()?;
-            }
+        if self.take(b']') {
+            return Ok(());
         }
-        self.out.push(b']');
-        Ok(())
+        loop {
+            self.value(depth)?;
+            self.skip_white_space();
+            if self.take(b']') {
+                return Ok(());
+            }
+            self.separator(b',')?;
+        }
     }
 
     fn object(&mut self, depth: u32) -> Result<(), Invalid> {
         self.open(depth)?;
+        if self.take(b'}') {
+            return Ok(());
+        }
         let first = self.members.len();
         let mut in_order = true;
-        if !self.take(b'}') {
-            loop {
-                let member = self.member(depth)?;
-                if let Some(previous) = self.members.get(first..).and_then(<[_]>::last) {
-                    in_order &= order::compare(self.name(previous), self.name(&member)).is_lt();
-                }
-                self.members.push(member);
-                self.skip_white_space();
-                if self.take(b'}') {
-                    break;
-                }
-                self.separator()?;
+        loop {
+            let member = self.member(depth)?;
+            if let Some(previous) = self.members.get(first..).and_then(<[_]>::last) {
+                in_order = in_order && order::compare(self.name(previous), self.name(&member)).is_lt();
             }
+            self.members.push(member);
+            self.skip_white_space();
+            if self.peek() == Some(b'}') {
+                break;
+            }
+            self.separator(b',')?;
         }
         if !in_order {
             self.reorder(first);
         }
         self.members.truncate(first);
-        self.out.push(b'}');
+        self.at += 1;
         Ok(())
     }
 
@@ -102,20 +118,19 @@ impl<'a> Scanner<'a> {
         if self.peek() != Some(b'"') {
             return Err(Invalid);
         }
-        let name = self.out.len() + 1;
+        let name = self.position() + 1;
         self.string()?;
-        let name_end = self.out.len() - 1;
+        let name_end = self.position() - 1;
         self.skip_white_space();
-        self.expect(b':')?;
-        self.out.push(b':');
-        self.skip_white_space();
+        self.separator(b':')?;
         self.value(depth)?;
-        Ok(Member { name, name_end, end: self.out.len() })
+        Ok(Member { name, name_end, end: self.position() })
     }
 
-    /// Rewrites the members from `first` on, which end the output, in the order of their names. Of those
+    /// Rewrites the members from `first` on, which end what has been read, in the order of their names. Of those
     /// with one name, the last stays.
     fn reorder(&mut self, first: usize) {
+        self.copy();
         let out = &*self.out;
         let Some(members) = self.members.get_mut(first..) else { return };
         let Some(start) = members.first().map(|member| member.name - 1) else { return };
@@ -139,36 +154,34 @@ impl<'a> Scanner<'a> {
 
     fn string(&mut self) -> Result<(), Invalid> {
         self.expect(b'"')?;
-        self.out.push(b'"');
+        let mut rewritten = false;
         loop {
-            let rest = self.rest();
-            let (run, rest) = rest.split_at(string::plain_run(rest));
-            self.out.extend_from_slice(run);
-            self.at += run.len() + 1;
-            match rest.first() {
-                Some(b'"') => break,
-                Some(b'\\') => self.escape()?,
+            self.at += string::plain_run(self.rest());
+            match self.next()? {
+                b'"' => break,
+                b'\\' => rewritten |= self.escape()?,
                 _ => return Err(Invalid),
             }
         }
-        self.out.push(b'"');
+        if rewritten {
+            // A name stands either before `kept` or behind it, never on both sides.
+            self.copy();
+        }
         Ok(())
     }
 
-    /// Reads what follows the backslash of an escape.
-    fn escape(&mut self) -> Result<(), Invalid> {
+    /// Reads what follows the backslash of an escape, and says whether it had to be written in another way.
+    fn escape(&mut self) -> Result<bool, Invalid> {
+        let escape = self.at - 1;
         let character = match self.next()? {
-            b'b' => '\u{8}',
-            b't' => '\t',
-            b'n' => '\n',
-            b'f' => '\u{c}',
-            b'r' => '\r',
+            b'"' | b'\\' | b'b' | b't' | b'n' | b'f' | b'r' => return Ok(false),
+            b'/' => '/',
             b'u' => self.unicode_escape()?,
-            byte @ (b'"' | b'\\' | b'/') => char::from(byte),
             _ => return Err(Invalid),
         };
+        self.copy_to(escape);
         string::push(character, self.out);
-        Ok(())
+        Ok(true)
     }
 
     fn unicode_escape(&mut self) -> Result<char, Invalid> {
@@ -201,8 +214,12 @@ impl<'a> Scanner<'a> {
 
     fn number(&mut self) -> Result<(), Invalid> {
         let (number, length) = Number::take(self.rest()).ok_or(Invalid)?;
-        number.write(self.out);
+        let start = self.at;
         self.at += length;
+        if !number.is_canonical() {
+            self.copy_to(start);
+            number.write(self.out);
+        }
         Ok(())
     }
 
@@ -210,7 +227,6 @@ impl<'a> Scanner<'a> {
         if !self.rest().starts_with(word) {
             return Err(Invalid);
         }
-        self.out.extend_from_slice(word);
         self.at += word.len();
         Ok(())
     }
@@ -220,28 +236,54 @@ impl<'a> Scanner<'a> {
         if depth > MAX_DEPTH {
             return Err(Invalid);
         }
-        let bracket = self.next()?;
-        self.out.push(bracket);
+        self.at += 1;
         self.skip_white_space();
         Ok(())
     }
 
-    /// Reads the comma between two elements or members, and what white space follows.
-    fn separator(&mut self) -> Result<(), Invalid> {
-        self.expect(b',')?;
-        self.out.push(b',');
+    /// Reads a comma or a colon, and what white space follows.
+    fn separator(&mut self, separator: u8) -> Result<(), Invalid> {
+        self.expect(separator)?;
         self.skip_white_space();
         Ok(())
     }
 
+    /// Leaves out the white space that is next.
     fn skip_white_space(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-            self.at += 1;
+        if self.at_white_space() {
+            let end = self.at;
+            while self.at_white_space() {
+                self.at += 1;
+            }
+            self.copy_to(end);
         }
     }
 
+    fn at_white_space(&self) -> bool {
+        matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r'))
+    }
+
+    /// Copies what was kept.
+    fn copy(&mut self) {
+        self.copy_to(self.at);
+    }
+
+    /// Copies what was kept up to `end`, and drops the rest of what has been read.
+    fn copy_to(&mut self, end: usize) {
+        self.out.extend_from_slice(slice(self.text, self.kept, end));
+        self.kept = self.at;
+    }
+
+    /// How long the canonical text is so far.
+    fn position(&self) -> usize {
+        self.out.len() + (self.at - self.kept)
+    }
+
     fn name(&self, member: &Member) -> &[u8] {
-        slice(self.out, member.name, member.name_end)
+        match member.name.checked_sub(self.out.len()) {
+            Some(offset) => slice(self.text, self.kept + offset, self.kept + member.name_end - self.out.len()),
+            None => slice(self.out, member.name, member.name_end),
+        }
     }
 
     fn rest(&self) -> &'a [u8] {

@@ -14,7 +14,24 @@ pub fn escape(mut bytes: &[u8], out: &mut Vec<u8>) {
 
 /// The length of the run of bytes at the start of `bytes` that stand for themselves in a string.
 pub fn plain_run(bytes: &[u8]) -> usize {
-    bytes.iter().position(|&byte| needs_escape(byte)).unwrap_or(bytes.len())
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let found = bytes_to_escape(u64::from_le_bytes(*word));
+        if found != 0 {
+            return 8 * index + found.trailing_zeros() as usize / 8;
+        }
+    }
+    8 * words.len() + rest.iter().position(|&byte| needs_escape(byte)).unwrap_or(rest.len())
+}
+
+/// Looks at eight bytes at once: the highest bit of each byte that needs an escape is set. Above the lowest one that is, others
+/// may be set as well.
+fn bytes_to_escape(word: u64) -> u64 {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGHEST: u64 = ONES << 7;
+    let below = |word: u64, bound: u8| word.wrapping_sub(ONES * u64::from(bound)) & !word;
+    let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    (below(word, 0x20) | equal(b'"') | equal(b'\\')) & HIGHEST
 }
 
 /// Writes a character that an escape in the text stood for.
@@ -46,4 +63,34 @@ fn push_escaped(byte: u8, out: &mut Vec<u8>) {
         }
     };
     out.extend_from_slice(&[b'\\', short]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain_run;
+
+    #[test]
+    fn a_run_ends_at_the_first_byte_that_needs_an_escape() {
+        let needs_escape = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+        for length in 0..40 {
+            for byte in 0..=255 {
+                for place in 0..length {
+                    // What follows must not matter, nor what stands before it.
+                    for (before, after) in [(b'a', b'a'), (0x80, b'"'), (0x20, 0), (0xff, b'\\'), (0x21, 0x1f)] {
+                        let mut bytes = vec![before; place];
+                        bytes.push(byte);
+                        bytes.resize(length, after);
+                        let end = if needs_escape(byte) {
+                            place
+                        } else if needs_escape(after) && place + 1 < length {
+                            place + 1
+                        } else {
+                            length
+                        };
+                        assert_eq!(plain_run(&bytes), end, "{bytes:?}");
+                    }
+                }
+            }
+        }
+    }
 }

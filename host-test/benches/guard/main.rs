@@ -1,0 +1,109 @@
+//! What a call costs. One run measures everything, so that the ratios hold on a noisy machine; the table at the end sets them
+//! against their targets.
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, clippy::cast_precision_loss, reason = "a benchmark")]
+
+mod summary;
+mod texts;
+
+use std::cell::Cell;
+use std::hint::black_box;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use criterion::{Criterion, Throughput};
+use loop_guard::{Component, Guard, Outcome, Status, StepStart, ToolCall};
+use texts::{SHAPES, SIZES, Texts};
+
+const STUB: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stub.wasm"));
+
+fn main() {
+    let mut criterion = Criterion::default()
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_millis(600))
+        .sample_size(20)
+        .without_plots()
+        .configure_from_args();
+    let component = Component::embedded().unwrap();
+    let stub = Component::from_bytes(STUB).unwrap();
+    arguments(&mut criterion, &component, &stub);
+    hooks(&mut criterion, &component, &stub);
+    criterion.final_summary();
+    summary::print(&javascript());
+}
+
+fn call(arguments: &str) -> ToolCall<'_> {
+    ToolCall { agent: Some("main"), id: "call_1", name: "edit_file", arguments }
+}
+
+/// Post-executes over arguments of every size and shape.
+fn arguments(criterion: &mut Criterion, component: &Component, stub: &Component) {
+    for shape in SHAPES {
+        for (name, size) in SIZES {
+            let texts = shape.texts(size);
+            let mut group = criterion.benchmark_group(format!("{} {name}", shape.name));
+            group.throughput(Throughput::Bytes(texts.call.len() as u64));
+            let floor = stub.guard("{}").unwrap();
+            group.bench_function("floor", |bencher| bencher.iter(|| post(&floor, &texts.call)));
+            for (kind, pair) in pairs(&texts) {
+                let guard = component.guard("{}").unwrap();
+                let turn = Cell::new(false);
+                group.bench_function(format!("component {kind}"), |bencher| {
+                    bencher.iter(|| post(&guard, next(&turn, pair)));
+                });
+                let mut native = loop_guard_guest::guard::Guard::default();
+                let turn = Cell::new(false);
+                group.bench_function(format!("native {kind}"), |bencher| {
+                    bencher.iter(|| native.post_execute(Some("main"), "edit_file", next(&turn, pair).to_owned()));
+                });
+            }
+            group.bench_function("ignored_any", |bencher| {
+                bencher.iter(|| serde_json::from_str::<serde::de::IgnoredAny>(black_box(&texts.call)).unwrap());
+            });
+            group.finish();
+        }
+    }
+}
+
+/// Two texts that follow each other in turn.
+fn pairs(texts: &Texts) -> [(&'static str, [&str; 2]); 3] {
+    [
+        ("same", [&texts.call, &texts.call]),
+        ("respelled", [&texts.call, &texts.respelled]),
+        ("different", [&texts.call, &texts.different]),
+    ]
+}
+
+fn next<'a>(turn: &Cell<bool>, [first, second]: [&'a str; 2]) -> &'a str {
+    turn.set(!turn.get());
+    black_box(if turn.get() { first } else { second })
+}
+
+fn post(guard: &Guard, arguments: &str) {
+    let outcome = Outcome { status: Status::Succeeded, content: None };
+    black_box(guard.post_execute(&call(arguments), &outcome).unwrap());
+}
+
+/// The hooks that read no arguments, and a further guard.
+fn hooks(criterion: &mut Criterion, component: &Component, stub: &Component) {
+    let mut group = criterion.benchmark_group("hooks");
+    let config = r#"{"toolCallLimit":{"limits":{"web_search":1}}}"#;
+    for (who, guard) in [("component", component.guard(config).unwrap()), ("floor", stub.guard("{}").unwrap())] {
+        let step = StepStart { agent: "main", turn: 1, step: 1, prompted: false };
+        guard.step(&step).unwrap();
+        group.bench_function(format!("{who} pre-execute"), |bencher| {
+            bencher.iter(|| black_box(guard.pre_execute(&call(r#"{"path":"src/lib.rs"}"#)).unwrap()));
+        });
+        group.bench_function(format!("{who} step"), |bencher| bencher.iter(|| guard.step(black_box(&step)).unwrap()));
+    }
+    group.bench_function("further guard", |bencher| bencher.iter(|| component.guard("{}").unwrap()));
+    group.finish();
+}
+
+/// The same calls through a guard in JavaScript, as JSON.
+fn javascript() -> String {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/guard/javascript.mjs");
+    let mut node = Command::new("node").arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    node.stdin.take().unwrap().write_all(texts::export().as_bytes()).unwrap();
+    String::from_utf8(node.wait_with_output().unwrap().stdout).unwrap()
+}
