@@ -88,7 +88,8 @@ fn build_guest(workspace: &Path, out: &Path) -> Result<PathBuf, Box<dyn Error>> 
     Ok(target_folder.join(TARGET).join("guest"))
 }
 
-/// Panic messages contain paths of source files. The same component on every machine needs the same paths.
+/// SIMD is what hashing and comparing are fast with; every host that runs components has it. Panic messages contain paths of source
+/// files: the same component on every machine needs the same paths.
 fn guest_flags(workspace: &Path) -> Result<OsString, Box<dyn Error>> {
     let cargo_home = match env::var_os("CARGO_HOME") {
         Some(folder) => PathBuf::from(folder),
@@ -96,12 +97,9 @@ fn guest_flags(workspace: &Path) -> Result<OsString, Box<dyn Error>> {
     };
     let sysroot = Command::new(variable("RUSTC")?).args(["--print", "sysroot"]).output()?;
     let sysroot = PathBuf::from(String::from_utf8(sysroot.stdout)?.trim());
-    let mut flags = OsString::new();
+    let mut flags = OsString::from("-Ctarget-feature=+simd128");
     for (from, to) in [(workspace, "loop-guard"), (&cargo_home, "cargo"), (&sysroot, "rust")] {
-        if !flags.is_empty() {
-            flags.push("\x1f");
-        }
-        flags.push("--remap-path-prefix=");
+        flags.push("\x1f--remap-path-prefix=");
         flags.push(from);
         flags.push("=");
         flags.push(to);
