@@ -137,21 +137,19 @@ impl ReminderConfig {
     }
 
     fn read_thresholds(&mut self, value: &Place<'_>) {
-        let Some(elements) = value.elements_unless_null("must be an array of integers >= 2") else {
-            return;
-        };
-        if elements.is_empty() {
-            return value.reject("must not be empty");
-        }
         let mut thresholds = BTreeSet::new();
-        for element in elements {
+        let count = value.each_element_unless_null("must be an array of integers >= 2", |element| {
             if let Some(threshold) = element.required_count(2)
                 && !thresholds.insert(threshold)
             {
                 element.reject("must not contain duplicates");
             }
+        });
+        match count {
+            None => {}
+            Some(0) => value.reject("must not be empty"),
+            Some(_) => self.thresholds = thresholds,
         }
-        self.thresholds = thresholds;
     }
 }
 
@@ -192,15 +190,10 @@ impl LimitConfig {
 }
 
 fn read_patterns(value: &Place<'_>, patterns: &mut Vec<Pattern>) {
-    let Some(elements) = value.elements_unless_null("must be an array of strings") else {
-        return;
-    };
-    for element in elements {
-        match element.string() {
-            Some(pattern) => patterns.push(Pattern::new(&pattern)),
-            None => element.reject("must be a string"),
-        }
-    }
+    value.each_element_unless_null("must be an array of strings", |element| match element.string() {
+        Some(pattern) => patterns.push(Pattern::new(&pattern)),
+        None => element.reject("must be a string"),
+    });
 }
 
 #[cfg(test)]
@@ -366,6 +359,17 @@ mod tests {
             ],
         );
         rejected(r#"{"toolCallLimit":{"limits":[1]}}"#, &[("/toolCallLimit/limits", "must be an object")]);
+    }
+
+    #[test]
+    fn the_first_thousand_problems_are_reported() {
+        let thresholds = vec!["0"; 5000].join(",");
+        let problems = Config::parse(&format!(r#"{{"repeatToolReminder":{{"thresholds":[{thresholds}]}}}}"#));
+        let problems = problems.err().unwrap_or_default();
+        assert_eq!(problems.len(), 1001);
+        assert!(problems.last().is_some_and(|problem| {
+            problem.path.is_empty() && problem.message == "there are more problems: these are the first 1000"
+        }));
     }
 
     #[test]

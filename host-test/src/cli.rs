@@ -47,6 +47,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Show what the guard does, on recorded sessions that are built in
+    #[command(after_help = "Examples:\n  loop-guard demo\n  loop-guard demo | less -R")]
     Demo,
     Replay(replay::Args),
     Config(config::Args),
@@ -84,7 +85,9 @@ fn run(cli: Cli, out: &mut dyn Write) -> Result<ExitCode> {
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+    let kind = kind.or_else(|| error.downcast_ref::<serde_json::Error>()?.io_error_kind());
+    kind == Some(io::ErrorKind::BrokenPipe)
 }
 
 impl Source {

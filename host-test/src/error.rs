@@ -50,11 +50,11 @@ fn listed(names: &[String]) -> String {
     if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
 }
 
-/// Why a configuration was not put in force. Nothing has changed then.
+/// Why a configuration was not put in force.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ConfigureError {
-    /// The configuration is wrong. These are all its problems, at least one.
+    /// The configuration is wrong, and nothing has changed. These are its problems, at least one; of thousands, the first.
     #[error("{}", problem_lines(.0))]
     Problems(Vec<Problem>),
     /// The component could not be asked.

@@ -14,7 +14,7 @@ use crate::types::{Decision, Needs, Notice, Outcome, Status, StepStart, ToolCall
 /// One instance of a component with a configuration. Its methods are the functions of the contract.
 ///
 /// Threads may share it: calls are made one after another, so that no quota slot is taken twice. A call
-/// blocks for as long as it takes: microseconds for usual arguments, about a second for the longest.
+/// blocks for as long as it takes: microseconds for usual arguments, seconds for megabytes.
 ///
 /// Every method fails with a [`CallError`] when the component traps or goes beyond its
 /// [`Limits`](crate::Limits); the guard can be used again at once.

@@ -30,6 +30,8 @@ impl Instance {
         let usage = Usage { limit: limits.memory, memory: 0, exceeded: false };
         let mut store = Store::new(component.pre().engine(), usage);
         store.limiter(|usage| usage);
+        // What is copied out of a component is bounded by its memory, unless it gives the same bytes many times.
+        store.set_hostcall_fuel(limits.memory);
         set_deadline(&mut store, &limits);
         let plugin = match component.pre().instantiate(&mut store) {
             Ok(plugin) => plugin,

@@ -30,6 +30,8 @@ pub fn from_yaml<T: DeserializeOwned>(yaml: &str) -> Result<T, serde_saphyr::Err
     let options = serde_saphyr::options! {
         duplicate_keys: DuplicateKeyPolicy::Error,
         strict_booleans: true,
+        // Deep enough for arguments that the guard calls too deep, and large enough for a long session.
+        budget: serde_saphyr::budget! { max_depth: 300, max_nodes: 5_000_000, max_total_scalar_bytes: 256 << 20 },
         with_snippet: false,
     };
     serde_saphyr::from_str_with_options(yaml, options)

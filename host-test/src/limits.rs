@@ -6,11 +6,12 @@ use std::time::Duration;
 /// [`Fault`](crate::Fault), never the end of the host's process.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// The linear memory of one instance, in bytes. By default 1 GiB: text at the bound below can take up to ten times its size
-    /// while it is read. A guard needs a few hundred bytes for each agent it remembers.
+    /// The linear memory of one instance, in bytes, and the size of one answer. By default 1 GiB: arguments at the bound below can
+    /// take ten times their size while they are read, a configuration thirty times. What is kept is far less: a few hundred bytes
+    /// for each agent beside its name, and 7 MiB of recent texts.
     pub memory: usize,
     /// The time for one call. By default 10 seconds; it is measured in ticks of 100 ms, and rounded up to the
-    /// next. Text at the bound below is answered in about a second.
+    /// next. Arguments at the bound below are answered in one to three seconds.
     pub time: Duration,
     /// The length of each text that is sent, in bytes: arguments, results, names, configurations. By
     /// default 32 MiB.

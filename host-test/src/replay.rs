@@ -4,6 +4,10 @@
 //! guard is told that the call was denied, and the session diverges: from there on, the model would
 //! have seen something else. An ask counts as approved.
 
+use std::collections::BTreeMap;
+
+use thiserror::Error;
+
 use crate::error::CallError;
 use crate::guard::Guard;
 use crate::recorded::{Call, CallResult, Event, Recording};
@@ -18,7 +22,7 @@ pub struct Replay {
     pub totals: Totals,
 }
 
-/// A prompt, or a call that ended.
+/// A prompt, or a call.
 #[derive(Debug)]
 pub enum Moment {
     /// A person's message entered with a step.
@@ -28,7 +32,7 @@ pub enum Moment {
         /// Its number within the turn.
         step: u32,
     },
-    /// A call ended. Those without a recorded result come when the session is over.
+    /// A call, at the place where it began.
     Call(ReplayedCall),
 }
 
@@ -68,17 +72,31 @@ pub struct Totals {
     pub diverged: Option<String>,
 }
 
+/// Why a session was not replayed.
+#[derive(Debug, Error)]
+#[error("call {call}: {error}")]
+pub struct ReplayError {
+    /// The id of the call at which the component failed, or of the last one before.
+    pub call: String,
+    /// How it failed.
+    pub error: CallError,
+}
+
 /// Replays a recording through a guard that has seen nothing yet.
 ///
 /// # Errors
 ///
 /// If the component fails.
-pub fn replay(recording: &Recording, guard: &Guard) -> Result<Replay, CallError> {
+pub fn replay(recording: &Recording, guard: &Guard) -> Result<Replay, ReplayError> {
     let mut player = Player::new(guard, &recording.agent);
+    let mut call = "";
     for event in &recording.events {
-        player.play(event)?;
+        if let Event::Pre(Call { id, .. }) | Event::Post { id, .. } = event {
+            call = id;
+        }
+        player.play(event).map_err(|error| ReplayError { call: call.to_owned(), error })?;
     }
-    player.moments.extend(player.running.into_iter().map(Moment::Call));
+    player.deny_what_has_no_result().map_err(|error| ReplayError { call: call.to_owned(), error })?;
     Ok(Replay { moments: player.moments, totals: player.totals })
 }
 
@@ -87,8 +105,10 @@ struct Player<'a> {
     agent: &'a str,
     turn: u32,
     step: u32,
-    /// Calls whose result has not come, in their order.
-    running: Vec<ReplayedCall>,
+    /// Where in `moments` the calls stand whose result has not come, by their id.
+    running: BTreeMap<String, usize>,
+    /// Those of them that the guard denied, in their order.
+    denied: Vec<String>,
     /// The tool and the canonical arguments of the last call, and how often it has been made in a row.
     last: Option<(String, String)>,
     run: u32,
@@ -103,7 +123,8 @@ impl<'a> Player<'a> {
             agent,
             turn: 0,
             step: 0,
-            running: Vec::new(),
+            running: BTreeMap::new(),
+            denied: Vec::new(),
             last: None,
             run: 0,
             moments: Vec::new(),
@@ -115,6 +136,7 @@ impl<'a> Player<'a> {
         match event {
             Event::Step { turn, step, prompted } => {
                 let (turn, step, prompted) = (*turn, *step, *prompted);
+                self.deny_what_has_no_result()?;
                 (self.turn, self.step) = (turn, step);
                 self.guard.step(&StepStart { agent: self.agent, turn, step, prompted })?;
                 if prompted {
@@ -123,7 +145,10 @@ impl<'a> Player<'a> {
             }
             Event::Pre(call) => self.begin(call)?,
             Event::Post { id, result } => self.end(id, result)?,
-            Event::TurnEnded { turn } => self.guard.turn_ended(self.agent, *turn)?,
+            Event::TurnEnded { turn } => {
+                self.deny_what_has_no_result()?;
+                self.guard.turn_ended(self.agent, *turn)?;
+            }
         }
         Ok(())
     }
@@ -140,6 +165,7 @@ impl<'a> Player<'a> {
             Decision::Deny(_) => {
                 self.totals.denied += 1;
                 self.totals.diverged.get_or_insert_with(|| call.id.clone());
+                self.denied.push(call.id.clone());
             }
         }
         let replayed = ReplayedCall {
@@ -151,14 +177,15 @@ impl<'a> Player<'a> {
             run: self.run,
             notices: Vec::new(),
         };
-        self.running.push(replayed);
+        self.running.insert(call.id.clone(), self.moments.len());
+        self.moments.push(Moment::Call(replayed));
         self.totals.calls += 1;
         Ok(())
     }
 
     fn end(&mut self, id: &str, result: &CallResult) -> Result<(), CallError> {
-        let Some(place) = self.running.iter().rposition(|running| running.call.id == id) else { return Ok(()) };
-        let mut ended = self.running.remove(place);
+        let Some(place) = self.running.remove(id) else { return Ok(()) };
+        let Some(Moment::Call(ended)) = self.moments.get_mut(place) else { return Ok(()) };
         let outcome = match &ended.decision {
             Decision::Deny(reason) => Outcome { status: Status::Denied, content: Some(reason) },
             Decision::Allow | Decision::Ask(_) => Outcome { status: result.status, content: Some(&result.content) },
@@ -166,7 +193,15 @@ impl<'a> Player<'a> {
         ended.notices = self.guard.post_execute(&tool_call(self.agent, &ended.call), &outcome)?;
         ended.status = Some(outcome.status);
         self.totals.notices += ended.notices.len();
-        self.moments.push(Moment::Call(ended));
+        Ok(())
+    }
+
+    /// A call that the guard denies has an outcome, even where the log has none.
+    fn deny_what_has_no_result(&mut self) -> Result<(), CallError> {
+        let none = CallResult { status: Status::Denied, content: String::new() };
+        for id in std::mem::take(&mut self.denied) {
+            self.end(&id, &none)?;
+        }
         Ok(())
     }
 }

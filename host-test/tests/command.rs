@@ -125,6 +125,50 @@ events:
 }
 
 #[test]
+fn check_blesses_nothing_that_it_could_damage() {
+    let events = |events: &str| format!("about: x\nrules: [R3]\nevents:{events}");
+    let folder = folder(&[
+        ("indented.yaml", &events("\n  - call: {tool: t}\n  - count: {}\n    expect: {count: 3}\n")),
+        ("wide.yaml", &events("\n-   count: {}\n    expect: {count: 3}\n")),
+        ("flow.yaml", &events(" [{count: {}, expect: {count: 3}}]\n")),
+        ("one-line.yaml", &events("\n- {count: {}, expect: {count: 3}}\n")),
+        ("not-last.yaml", &events("\n- expect: {count: 3}\n  count: {}\n")),
+        ("quoted.yaml", &events("\n- canonical: \"a\n  expect: b\"\n  expect: {text: c}\n")),
+    ]);
+    for file in ["indented.yaml", "wide.yaml", "flow.yaml", "one-line.yaml", "not-last.yaml", "quoted.yaml"] {
+        let before = fs::read(folder.path().join(file)).unwrap();
+        let run = loop_guard(folder.path(), &["check", "--bless", file]);
+        assert_eq!(run.status, 2, "{file}: {} {}", run.out, run.err);
+        assert!(run.err.contains("cannot be rewritten: events must be items"), "{file}: {}", run.err);
+        assert_eq!(fs::read(folder.path().join(file)).unwrap(), before, "{file}");
+    }
+}
+
+#[test]
+fn check_keeps_the_line_endings_of_what_it_blesses() {
+    let folder = folder(&[("f.yaml", &FAILS.replace('\n', "\r\n"))]);
+    assert_eq!(loop_guard(folder.path(), &["check", "--bless", "f.yaml"]).status, 0);
+    let blessed = fs::read_to_string(folder.path().join("f.yaml")).unwrap();
+    assert_eq!(blessed.matches('\n').count(), blessed.matches("\r\n").count());
+    assert_eq!(loop_guard(folder.path(), &["check", "f.yaml"]).status, 0);
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    for arguments in ["demo", "check --export json", "check"] {
+        let sessions = Path::new(env!("CARGO_MANIFEST_DIR")).join("sessions");
+        let files = if arguments == "demo" { "" } else { "*.yaml" };
+        let script = format!(
+            "{} {arguments} {files} | head -n 1 >/dev/null; exit ${{PIPESTATUS[0]}}",
+            env!("CARGO_BIN_EXE_loop-guard")
+        );
+        let output = Command::new("bash").arg("-c").arg(script).current_dir(sessions).output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), err.as_str()), (Some(0), ""), "{arguments}");
+    }
+}
+
+#[test]
 fn check_exports_raw_text_with_everything_filled_in() {
     let script = "\
 about: x
@@ -219,7 +263,7 @@ fn replay_prints_a_json_object_a_line() {
     let lines: Vec<&str> = run.out.lines().collect();
     assert_eq!(
         lines.first().unwrap(),
-        &r#"{"event":"asked","session":"eight-searches-at-once","agent":"eight-searches-at-once","turn":1,"step":1,"call":"call_8","tool":"web_search","reason":"tool web_search exceeded its per-step limit of 7"}"#
+        &r#"{"event":"asked","session":"eight-searches-at-once","agent":"eight-searches-at-once","turn":1,"step":1,"call":"call_8","tool":"web_search","reason":"tool web_search exceeded its per-step limit of 7","text":"tool web_search exceeded its per-step limit of 7"}"#
     );
     assert_eq!(
         lines.get(1).unwrap(),
@@ -266,16 +310,12 @@ fn replay_leaves_out_bad_lines_and_strict_refuses_them() {
     );
     assert_eq!(
         run.err,
-        "warning: s.jsonl:2: left out: not a line of a log: expected ident at line 1 column 2\n\
-         warning: s.jsonl:3: left out: tool/call: missing field `callId` at line 1 column 10\n\
-         warning: s.jsonl:5: left out: not a line of a log: EOF while parsing a string at line 1 column 16\n"
+        "warning: s.jsonl:2: left out: not a JSON object\n\
+         warning: s.jsonl:3: left out: tool/call: missing field `callId`\n\
+         warning: s.jsonl:5: left out: not a JSON object: EOF while parsing a string at line 1 column 16\n"
     );
     assert_eq!(run.status, 0);
-    refused(
-        &folder,
-        &["replay", "--strict", "s.jsonl"],
-        "s.jsonl:2: not a line of a log: expected ident at line 1 column 2",
-    );
+    refused(&folder, &["replay", "--strict", "s.jsonl"], "s.jsonl:2: not a JSON object");
 }
 
 #[test]
@@ -462,9 +502,14 @@ fn colours_can_be_forced_and_switched_off() {
 #[test]
 fn help_has_examples_and_usage_errors_have_status_two() {
     let folder = folder(&[]);
-    for arguments in
-        [&["--help"][..], &["replay", "--help"], &["check", "--help"], &["config", "--help"], &["inspect", "--help"]]
-    {
+    for arguments in [
+        &["--help"][..],
+        &["demo", "--help"],
+        &["replay", "--help"],
+        &["check", "--help"],
+        &["config", "--help"],
+        &["inspect", "--help"],
+    ] {
         let run = loop_guard(folder.path(), arguments);
         assert_eq!(run.status, 0);
         assert!(run.out.contains("Examples:\n"), "{arguments:?}");

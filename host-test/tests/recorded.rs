@@ -78,6 +78,76 @@ fn dsh_what_was_never_dispatched_is_left_out_and_a_lost_outcome_is_none() {
 }
 
 #[test]
+fn dsh_a_call_may_turn_out_late_never_to_have_been_dispatched() {
+    let log = r#"
+{"type":"session","version":0,"id":"s"}
+{"type":"step/start","data":{"turn":1,"step":1}}
+{"type":"tool/call","data":{"turn":1,"step":1,"callId":"a","name":"run_code","arguments":""}}
+{"type":"tool/code-dispatch-start","data":{"parentCallId":"a","subCallId":"a:1","name":"read","arguments":{}}}
+{"type":"step/end","data":{"turn":1,"step":1}}
+{"type":"tool/result","data":{"message":{"content":[{"type":"tool-result","toolCallId":"a","content":[],"isError":true}]},"error":{"code":"TOOL_NOT_STARTED"}}}
+"#;
+    assert_eq!(read(log.trim_start()).events, [step(1, 1, false)]);
+}
+
+#[test]
+fn dsh_a_late_result_does_not_hide_a_prompt() {
+    let log = r#"
+{"type":"session","version":0,"id":"s"}
+{"type":"step/start","data":{"turn":1,"step":1}}
+{"type":"tool/call","data":{"turn":1,"step":1,"callId":"a","name":"t","arguments":"{}"}}
+{"type":"step/start","data":{"turn":1,"step":2}}
+{"type":"tool/result","data":{"message":{"content":[{"type":"tool-result","toolCallId":"a","content":[]}]}}}
+{"type":"user/message","data":{"source":{"kind":"user"}}}
+"#;
+    let events = read(log.trim_start()).events;
+    assert_eq!(events, [step(1, 1, false), pre("a", "t", "{}"), step(1, 2, true), post("a", Status::Succeeded, "")]);
+}
+
+#[test]
+fn dsh_a_call_that_stands_twice_is_one() {
+    let call = r#"{"type":"tool/call","data":{"turn":1,"step":1,"callId":"a","name":"t","arguments":"{}"}}"#;
+    let result = r#"{"type":"tool/result","data":{"message":{"content":[{"toolCallId":"a","content":[]}]}}}"#;
+    let other = call.replace("\"a\"", "\"b\"") + "\n" + &result.replace("\"a\"", "\"b\"");
+    let log = format!("{call}\n{call}\n{result}\n{call}\n{result}\n{other}\n");
+    let component = Component::embedded().unwrap();
+    let totals = replay(&read(&log), &component.guard("{}").unwrap()).unwrap().totals;
+    assert_eq!((totals.calls, totals.notices, totals.longest_run), (2, 0, 2));
+}
+
+#[test]
+fn dsh_a_call_whose_step_has_no_beginning_brings_it() {
+    let log = r#"{"type":"tool/call","data":{"turn":3,"step":2,"callId":"a","name":"t","arguments":"{}"}}"#;
+    assert_eq!(read(log).events, [step(3, 2, false), pre("a", "t", "{}")]);
+}
+
+#[test]
+fn dsh_text_that_was_cut_inside_of_a_character_is_read() {
+    let log = r#"
+{"type":"tool/call","data":{"turn":1,"step":1,"callId":"a","name":"t","arguments":"{\"a\":\"\ud83d"}}
+{"type":"tool/result","data":{"message":{"content":[{"toolCallId":"a","content":[{"text":"cut \ud83d"}],"isError":null},{"type":"text"}]}}}
+"#;
+    let recording = read(log.trim_start());
+    assert_eq!(recording.skipped, []);
+    let expected =
+        [step(1, 1, false), pre("a", "t", "{\"a\":\"\u{fffd}"), post("a", Status::Succeeded, "cut \u{fffd}")];
+    assert_eq!(recording.events, expected);
+}
+
+#[test]
+fn a_denied_call_counts_even_if_the_log_has_no_result_of_it() {
+    let call = |id: u32, step: u32| {
+        format!(
+            r#"{{"type":"tool/call","data":{{"turn":1,"step":{step},"callId":"{id}","name":"t","arguments":"{{}}"}}}}"#
+        )
+    };
+    let log = [call(1, 1), call(2, 2), call(3, 3)].join("\n");
+    let guard = Component::embedded().unwrap().guard(r#"{"toolCallLimit":{"limits":{"t":0}}}"#).unwrap();
+    let totals = replay(&read(&log), &guard).unwrap().totals;
+    assert_eq!((totals.denied, totals.notices, totals.diverged.as_deref()), (3, 1, Some("1")));
+}
+
+#[test]
 fn dsh_calls_made_by_code_have_their_pair_inside_the_outer_one() {
     let log = r#"
 {"type":"session","version":0,"id":"s3"}
@@ -152,7 +222,8 @@ fn the_examples_replay_as_the_demo_shows_them() {
 
 /// The folder with more recorded sessions. Tests that need it are ignored; `make test` includes them where it is named.
 fn more_sessions() -> PathBuf {
-    PathBuf::from(std::env::var_os("LOOP_GUARD_SESSIONS").unwrap())
+    // A relative path is one from the workspace, where cargo was called.
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(std::env::var_os("LOOP_GUARD_SESSIONS").unwrap())
 }
 
 #[test]

@@ -4,49 +4,47 @@ use std::cmp::Ordering;
 
 /// Compares the values of two canonical strings, given without their quotes.
 pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
-    let Some((at, (&x, &y))) = a.iter().zip(b).enumerate().find(|(_, (x, y))| x != y) else {
-        // Escapes are a prefix code: what is a prefix as text is a prefix as a value.
-        return a.len().cmp(&b.len());
-    };
-    let common = a.get(..at).unwrap_or_default();
-    if x == b'\\' || y == b'\\' || common.contains(&b'\\') {
-        return units(a).cmp(units(b));
-    }
-    // UTF-8 sorts by code point, and so does UTF-16, but for the characters beyond U+FFFF: their
-    // surrogates stand before U+E000 to U+FFFF, whose first bytes are 0xEE and 0xEF.
-    match (x, y) {
-        (0xf0.., 0xee..=0xef) => Ordering::Less,
-        (0xee..=0xef, 0xf0..) => Ordering::Greater,
-        _ => x.cmp(&y),
+    let common = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let differing = escape_around(a.get(..common).unwrap_or_default());
+    match (value_at(a, differing), value_at(b, differing)) {
+        // UTF-8 sorts by code point, and so does UTF-16, but for the characters beyond U+FFFF: their
+        // surrogates stand before U+E000 to U+FFFF, whose first bytes are 0xEE and 0xEF.
+        (Some(0xf0..), Some(0xee..=0xef)) => Ordering::Less,
+        (Some(0xee..=0xef), Some(0xf0..)) => Ordering::Greater,
+        (x, y) => x.cmp(&y),
     }
 }
 
-/// The UTF-16 code units of a canonical string's value.
-fn units(text: &[u8]) -> impl Iterator<Item = u16> {
-    let mut characters = std::str::from_utf8(text).unwrap_or_default().chars();
-    let values = std::iter::from_fn(move || match characters.next()? {
-        '\\' => match characters.next()? {
-            'u' => char::from_u32(
-                characters
-                    .by_ref()
-                    .take(4)
-                    .filter_map(|digit| digit.to_digit(16))
-                    .fold(0, |value, digit| 16 * value + digit),
-            ),
-            'b' => Some('\u{8}'),
-            't' => Some('\t'),
-            'n' => Some('\n'),
-            'f' => Some('\u{c}'),
-            'r' => Some('\r'),
-            itself => Some(itself),
-        },
-        character => Some(character),
-    });
-    values.flat_map(|character| {
-        let mut units = [0; 2];
-        let length = character.encode_utf16(&mut units).len();
-        units.into_iter().take(length)
-    })
+/// Where the escape begins that `text` ends within; the end of `text` if it ends within none.
+fn escape_around(text: &[u8]) -> usize {
+    let end = text.len();
+    for start in (end.saturating_sub(5)..end).rev() {
+        let backslashes = text.iter().take(start + 1).rev().take_while(|&&byte| byte == b'\\').count();
+        let length = if text.get(start + 1) == Some(&b'u') { 6 } else { 2 };
+        // Of an even number, each second one is the character itself.
+        if backslashes % 2 == 1 && start + length > end {
+            return start;
+        }
+    }
+    end
+}
+
+/// The byte that stands at a place, or the character that an escape there stands for; none at the end.
+fn value_at(text: &[u8], at: usize) -> Option<u8> {
+    match text.get(at..)? {
+        [] => None,
+        [b'\\', b'u', _, _, tens, ones, ..] => Some(16 * hex(*tens) + hex(*ones)),
+        [b'\\', b'b', ..] => Some(0x08),
+        [b'\\', b't', ..] => Some(b'\t'),
+        [b'\\', b'n', ..] => Some(b'\n'),
+        [b'\\', b'f', ..] => Some(0x0c),
+        [b'\\', b'r', ..] => Some(b'\r'),
+        [b'\\', itself, ..] | [itself, ..] => Some(*itself),
+    }
+}
+
+fn hex(digit: u8) -> u8 {
+    (digit & 0x0f) + if digit > b'9' { 9 } else { 0 }
 }
 
 #[cfg(test)]

@@ -12,6 +12,9 @@ use serde_json::value::RawValue;
 use super::Problem;
 use crate::canonical::Number;
 
+/// So many problems are reported; a document of megabytes can have millions.
+const MAX_PROBLEMS: usize = 1000;
+
 /// A value, as it is written, and where it stands.
 pub struct Place<'a> {
     pointer: String,
@@ -35,7 +38,13 @@ impl<'a> Place<'a> {
 
     /// Notes a problem here.
     pub fn reject(&self, message: &str) {
-        self.problems.borrow_mut().push(Problem { path: self.pointer.clone(), message: message.to_owned() });
+        let mut problems = self.problems.borrow_mut();
+        if problems.len() < MAX_PROBLEMS {
+            problems.push(Problem { path: self.pointer.clone(), message: message.to_owned() });
+        } else if problems.len() == MAX_PROBLEMS {
+            let message = format!("there are more problems: these are the first {MAX_PROBLEMS}");
+            problems.push(Problem { path: String::new(), message });
+        }
     }
 
     pub fn is_null(&self) -> bool {
@@ -70,8 +79,9 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The elements of an array; none for null. Anything else is a problem, described by `message`.
-    pub fn elements_unless_null(&self, message: &str) -> Option<Vec<Place<'a>>> {
+    /// Calls `read` for each element of an array, and says how many there were; none for null. Anything else is a problem,
+    /// described by `message`.
+    pub fn each_element_unless_null(&self, message: &str, mut read: impl FnMut(Place<'a>)) -> Option<usize> {
         if self.is_null() {
             return None;
         }
@@ -79,8 +89,10 @@ impl<'a> Place<'a> {
             self.reject(message);
             return None;
         };
-        let place = |(index, element): (usize, _)| self.within(&index.to_string(), element);
-        Some(elements.into_iter().enumerate().map(place).collect())
+        for (index, element) in elements.iter().enumerate() {
+            read(self.within(&index.to_string(), element));
+        }
+        Some(elements.len())
     }
 
     fn within(&self, token: &str, value: &'a RawValue) -> Self {

@@ -38,6 +38,9 @@ pub fn run(args: &Args, source: &Source, out: &mut dyn Write) -> Result<ExitCode
     };
     let name = path.map_or_else(|| "the built-in component".to_owned(), |path| path.display().to_string());
     let Inspection { imports, exports, contract } = Inspection::of(&bytes).with_context(|| name.clone())?;
+    if let Some(path) = &args.save {
+        fs::write(path, &bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    }
     let mut row = |label: &str, value: &str| writeln!(out, "{label:<10} {value}");
     row("component", &name)?;
     row("size", &format!("{} bytes", bytes.len()))?;
@@ -66,7 +69,6 @@ pub fn run(args: &Args, source: &Source, out: &mut dyn Write) -> Result<ExitCode
         }
     }
     if let Some(path) = &args.save {
-        fs::write(path, &bytes).with_context(|| format!("cannot write {}", path.display()))?;
         row("saved", &path.display().to_string())?;
     }
     Ok(ExitCode::SUCCESS)

@@ -113,11 +113,13 @@ enum Line<'a> {
         #[serde(flatten)]
         at: Place<'a>,
         reason: &'a str,
+        text: &'a str,
     },
     Asked {
         #[serde(flatten)]
         at: Place<'a>,
         reason: &'a str,
+        text: &'a str,
     },
     Summary {
         session: &'a str,
@@ -154,8 +156,8 @@ fn json(Replayed { file, recording, replay }: &Replayed, out: &mut dyn Write) ->
         let at = Place { session, agent, turn: *turn, step: *step, call: &call.id, tool: &call.tool };
         match decision {
             Decision::Allow => {}
-            Decision::Deny(reason) => print(&Line::Denied { at, reason })?,
-            Decision::Ask(reason) => print(&Line::Asked { at, reason })?,
+            Decision::Deny(reason) => print(&Line::Denied { at, reason, text: reason })?,
+            Decision::Ask(reason) => print(&Line::Asked { at, reason, text: reason })?,
         }
         for Notice { summary, text, .. } in notices {
             print(&Line::Notice { at, summary, text })?;

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::{Call, CallResult, Event};
 
 /// A step while it is read: the calls and results in the order of the log. Nothing of it is told before it
-/// is complete, since a prompt may stand after the step's beginning, and a result may say that its call
-/// was never dispatched.
+/// is complete, since a prompt may stand after the step's beginning.
 #[derive(Debug, Default)]
 pub struct OpenStep {
     entries: Vec<Entry>,
@@ -14,24 +13,14 @@ pub struct OpenStep {
 
 #[derive(Debug)]
 enum Entry {
-    Call {
-        call: Call,
-        parent: Option<String>,
-    },
-    Result {
-        id: String,
-        result: CallResult,
-    },
-    /// The call of this id was never dispatched.
-    NotDispatched {
-        id: String,
-    },
+    Call { call: Call, parent: Option<String> },
+    Result { id: String, result: CallResult },
 }
 
 impl OpenStep {
-    /// Whether nothing has happened in the step yet.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+    /// Whether a call has been made in the step.
+    pub fn has_calls(&self) -> bool {
+        self.entries.iter().any(|entry| matches!(entry, Entry::Call { .. }))
     }
 
     /// A call; `parent` is the id of the call that it was made inside of.
@@ -44,23 +33,10 @@ impl OpenStep {
         self.entries.push(Entry::Result { id, result });
     }
 
-    /// A call was skipped: for a guard it has never been.
-    pub fn not_dispatched(&mut self, id: String) {
-        self.entries.push(Entry::NotDispatched { id });
-    }
-
     /// The events of the step. Pre-executes keep their places; post-executes of calls that ran side by side
     /// are held back until those of the calls before them have come.
     pub fn into_events(self) -> Vec<Event> {
-        let mut skipped = BTreeSet::new();
-        let mut answered = BTreeSet::new();
-        for entry in &self.entries {
-            match entry {
-                Entry::NotDispatched { id } => _ = skipped.insert(id.clone()),
-                Entry::Result { id, .. } => _ = answered.insert(id.clone()),
-                Entry::Call { .. } => {}
-            }
-        }
+        let answered: BTreeSet<String> = self.entries.iter().filter_map(Entry::answers).map(str::to_owned).collect();
         let mut waiting = Waiting::default();
         for entry in &self.entries {
             if let Entry::Call { call, parent } = entry
@@ -72,12 +48,21 @@ impl OpenStep {
         let mut events = Vec::new();
         for entry in self.entries {
             match entry {
-                Entry::Call { call, .. } if !skipped.contains(&call.id) => events.push(Event::Pre(call)),
-                Entry::Call { .. } | Entry::NotDispatched { .. } => {}
+                Entry::Call { call, .. } => events.push(Event::Pre(call)),
                 Entry::Result { id, result } => waiting.settle(id, result, &mut events),
             }
         }
         events
+    }
+}
+
+impl Entry {
+    /// The id of the call that a result belongs to.
+    fn answers(&self) -> Option<&str> {
+        match self {
+            Self::Result { id, .. } => Some(id),
+            Self::Call { .. } => None,
+        }
     }
 }
 
@@ -117,7 +102,7 @@ mod tests {
     use crate::recorded::{Call, CallResult, Event};
     use crate::types::Status;
 
-    /// `+a` is the call a, `+b<a` the call b made inside of a, `=a` the result of a, `!a` says that a was skipped.
+    /// `+a` is the call a, `+b<a` the call b made inside of a, `=a` the result of a.
     fn order(entries: &str) -> String {
         let mut step = OpenStep::default();
         for entry in entries.split(' ') {
@@ -128,8 +113,7 @@ mod tests {
             };
             match kind {
                 "+" => step.call(Call { id, tool: String::new(), arguments: String::new() }, parent),
-                "=" => step.result(id, CallResult { status: Status::Succeeded, content: String::new() }),
-                _ => step.not_dispatched(id),
+                _ => step.result(id, CallResult { status: Status::Succeeded, content: String::new() }),
             }
         }
         let event = |event: Event| match event {
@@ -158,11 +142,6 @@ mod tests {
     #[test]
     fn calls_without_a_result_hold_nobody_back() {
         assert_eq!(order("+a +b =b"), "pre a, pre b, post b");
-    }
-
-    #[test]
-    fn calls_that_were_never_dispatched_are_left_out() {
-        assert_eq!(order("+a +b !a =b"), "pre b, post b");
     }
 
     #[test]

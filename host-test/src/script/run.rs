@@ -68,7 +68,7 @@ impl Script {
 
 impl Answer {
     /// Whether an answer says what is expected. What an expected notice leaves out may be anything.
-    fn accepts(&self, actual: &Self) -> bool {
+    pub(super) fn accepts(&self, actual: &Self) -> bool {
         self.decision == actual.decision
             && self.problems == actual.problems
             && self.count == actual.count
