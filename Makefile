@@ -4,7 +4,7 @@
 
 CARGO_COMPONENT := 0.21.1
 
-.PHONY: help setup build demo test lint cargo-component clean
+.PHONY: help setup build demo test bench lint cargo-component clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -17,11 +17,14 @@ build: setup ## Build the component, the library and the command
 	cargo build --workspace
 	@cargo run --quiet -- inspect | head -n 3
 
-demo: setup ## See the guard at work on the built-in sessions
-	cargo run -- demo
+demo: build ## See the guard at work on the built-in sessions
+	@cargo run --quiet -- demo
 
-test: setup ## Run all tests; LOOP_GUARD_SESSIONS=FOLDER replays the recorded sessions in it as well
+test: build ## Run all tests; LOOP_GUARD_SESSIONS=FOLDER replays the recorded sessions in it as well
 	cargo test --workspace --no-fail-fast $(if $(LOOP_GUARD_SESSIONS),-- --include-ignored)
+
+bench: setup ## Measure what a call costs, against targets; needs Node.js
+	cargo bench --package loop-guard --profile dev --bench guard
 
 lint: setup ## Check formatting, lints, documentation and scripts, with warnings denied
 	cargo fmt --all --check
@@ -29,7 +32,7 @@ lint: setup ## Check formatting, lints, documentation and scripts, with warnings
 	cargo clippy --package loop-guard-guest --target wasm32-unknown-unknown -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
 	RUSTDOCFLAGS='-D warnings' cargo doc --package loop-guard-guest --no-deps --document-private-items
-	if command -v shellcheck >/dev/null; then shellcheck guest/*.sh .ci/run; fi
+	@if command -v shellcheck >/dev/null; then shellcheck guest/*.sh .ci/run; else echo "shellcheck is not installed: the scripts are not checked"; fi
 
 cargo-component: setup ## Build the component with cargo-component, and run the scripted sessions against it
 	guest/cargo-component.sh $(CARGO_COMPONENT)

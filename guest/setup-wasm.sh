@@ -43,6 +43,7 @@ install_debian_packages() {
 	done
 	[ -n "$missing" ] || return 0
 	say "installing Debian's Rust with apt-get, as root:$missing"
+	say "(rustup's toolchain has no standard library for $target here, and one can only be built with the compiler it belongs to)"
 	as_root apt-get -q update >&2 || return 1
 	# shellcheck disable=SC2086 # a list of package names
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $missing >&2
@@ -65,6 +66,7 @@ build_standard_library() {
 	) || return 1
 	rm "$work/target/$target"/release/deps/libempty-*
 	libraries=$(/usr/bin/rustc --print target-libdir --target "$target")
+	say "installing it in $libraries, as root"
 	as_root rm -rf "$libraries" || return 1
 	as_root mkdir -p "$libraries" || return 1
 	as_root cp "$work/target/$target"/release/deps/*.rlib "$libraries/" || return 1
@@ -74,6 +76,7 @@ build_standard_library() {
 
 select_debian_toolchain() {
 	if command -v rustup >/dev/null; then
+		say "making Debian's Rust the toolchain of this checkout ('rustup override unset' takes that back)"
 		rustup toolchain link debian /usr >&2 || return 1
 		rustup override set debian --path "$checkout" >&2
 	elif [ "$(command -v rustc)" != /usr/bin/rustc ]; then
