@@ -216,6 +216,27 @@ mod tests {
     }
 
     #[test]
+    fn r14_the_reminder_never_denies() {
+        let mut guard = guard(r#"{"repeatToolReminder":{"thresholds":[2]}}"#);
+        guard.step("a", 1, 1, false);
+        for _ in 0..9 {
+            assert_eq!(guard.pre_execute(Some("a"), "t"), Decision::Allow);
+            calls(&mut guard, "a", "t", 1);
+        }
+    }
+
+    #[test]
+    fn s1_the_same_calls_get_the_same_answers() {
+        let answers = || {
+            let mut guard = limited();
+            guard.step("a", 1, 1, true);
+            let decisions = [guard.pre_execute(Some("a"), "t"), guard.pre_execute(Some("a"), "t")];
+            (decisions, calls(&mut guard, "a", "t", 9), guard.describe(), guard.explain("t"))
+        };
+        assert_eq!(answers(), answers());
+    }
+
+    #[test]
     fn q2_each_step_starts_a_fresh_table_for_its_agent() {
         let mut guard = limited();
         guard.step("a", 1, 1, false);
