@@ -18,7 +18,11 @@ pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
 /// Where the escape begins that `text` ends within; the end of `text` if it ends within none.
 fn escape_around(text: &[u8]) -> usize {
     let end = text.len();
-    for start in (end.saturating_sub(5)..end).rev() {
+    let nearest = end.saturating_sub(5);
+    if !text.get(nearest..).unwrap_or_default().contains(&b'\\') {
+        return end;
+    }
+    for start in (nearest..end).rev() {
         let backslashes = text.iter().take(start + 1).rev().take_while(|&&byte| byte == b'\\').count();
         let length = if text.get(start + 1) == Some(&b'u') { 6 } else { 2 };
         // Of an even number, each second one is the character itself.

@@ -169,12 +169,14 @@ fn whole(text: &str) -> Whole {
     if canonical.starts_with('-') {
         return Whole::Not;
     }
-    // What is no u64 has a fraction, or an exponent, or too many digits: its size alone is left to tell.
-    match canonical.parse::<u64>() {
-        Ok(value) if value <= MAX_SAFE => Whole::Safe(value),
-        Ok(_) => Whole::TooLarge,
-        Err(_) if canonical.parse::<f64>().is_ok_and(|value| value > MAX_SAFE as f64) => Whole::TooLarge,
-        Err(_) => Whole::Not,
+    let (integer, rest) = canonical.split_at(canonical.find(['.', 'e']).unwrap_or(canonical.len()));
+    match integer.parse::<u64>() {
+        // Beyond 10^21 a canonical number has an exponent, and one that is positive.
+        _ if rest.contains("e+") => Whole::TooLarge,
+        Ok(value) if value > MAX_SAFE => Whole::TooLarge,
+        Ok(value) if rest.is_empty() => Whole::Safe(value),
+        Ok(_) => Whole::Not,
+        Err(_) => Whole::TooLarge,
     }
 }
 
