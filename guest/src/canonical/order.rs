@@ -15,6 +15,28 @@ pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
+/// The beginning of a canonical string's value as a number: of two strings with different numbers, the one with
+/// the smaller comes first.
+pub fn prefix(text: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    for (byte, &written) in bytes.iter_mut().zip(text) {
+        *byte = written;
+    }
+    if bytes.iter().any(|&byte| byte == b'\\' || byte >= 0xee) {
+        let mut at = 0;
+        for byte in &mut bytes {
+            // Here the characters up to U+FFFF come behind those beyond (see `compare`).
+            *byte = match value_at(text, at) {
+                Some(byte @ 0xee..=0xef) => byte + 0x10,
+                Some(byte) => byte,
+                None => 0,
+            };
+            at += length_at(text, at);
+        }
+    }
+    u64::from_be_bytes(bytes)
+}
+
 /// Where the escape begins that `text` ends within; the end of `text` if it ends within none.
 fn escape_around(text: &[u8]) -> usize {
     let end = text.len();
@@ -24,9 +46,8 @@ fn escape_around(text: &[u8]) -> usize {
     }
     for start in (nearest..end).rev() {
         let backslashes = text.iter().take(start + 1).rev().take_while(|&&byte| byte == b'\\').count();
-        let length = if text.get(start + 1) == Some(&b'u') { 6 } else { 2 };
         // Of an even number, each second one is the character itself.
-        if backslashes % 2 == 1 && start + length > end {
+        if backslashes % 2 == 1 && start + length_at(text, start) > end {
             return start;
         }
     }
@@ -47,13 +68,22 @@ fn value_at(text: &[u8], at: usize) -> Option<u8> {
     }
 }
 
+/// The length of the escape that begins at a place; of what is none, a byte.
+fn length_at(text: &[u8], at: usize) -> usize {
+    match text.get(at..) {
+        Some([b'\\', b'u', ..]) => 6,
+        Some([b'\\', ..]) => 2,
+        _ => 1,
+    }
+}
+
 fn hex(digit: u8) -> u8 {
     (digit & 0x0f) + if digit > b'9' { 9 } else { 0 }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::compare;
+    use super::{compare, prefix};
 
     #[test]
     fn c2_a_sorted_list_is_in_order_pair_by_pair() {
@@ -98,11 +128,14 @@ mod tests {
             "\u{ff61}",
             "\u{ffff}",
         ];
-        for (i, a) in sorted.iter().enumerate() {
-            for (j, b) in sorted.iter().enumerate() {
-                assert_eq!(compare(a.as_bytes(), b.as_bytes()), i.cmp(&j), "{a:?} and {b:?}");
-                let (a, b) = (format!(r"\né{a}"), format!(r"\né{b}"));
-                assert_eq!(compare(a.as_bytes(), b.as_bytes()), i.cmp(&j), "{a:?} and {b:?}");
+        for before in ["", r"\né", "long before", r"\\\\\\", "\u{ff61}\u{1f600}", r"\u0000\u001f"] {
+            for (i, a) in sorted.iter().enumerate() {
+                for (j, b) in sorted.iter().enumerate() {
+                    let (a, b) = (format!("{before}{a}"), format!("{before}{b}"));
+                    assert_eq!(compare(a.as_bytes(), b.as_bytes()), i.cmp(&j), "{a:?} and {b:?}");
+                    let prefixes = prefix(a.as_bytes()).cmp(&prefix(b.as_bytes()));
+                    assert!(prefixes.is_eq() || prefixes == i.cmp(&j), "{a:?} and {b:?}");
+                }
             }
         }
     }

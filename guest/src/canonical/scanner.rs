@@ -1,5 +1,7 @@
 //! Reads JSON text (RFC 8259) and writes its canonical form as it goes.
 
+use std::cmp::Ordering;
+
 use super::number::Number;
 use super::{order, string};
 
@@ -16,6 +18,8 @@ pub struct Member {
     name_end: usize,
     /// The byte after its value.
     end: usize,
+    /// The beginning of its name, which decides most comparisons.
+    prefix: u64,
 }
 
 /// Arrays and objects may be nested this deep; the outermost is level 1 (C6).
@@ -97,7 +101,7 @@ impl<'a> Scanner<'a> {
         loop {
             let member = self.member(depth)?;
             if let Some(previous) = self.members.get(first..).and_then(<[_]>::last) {
-                in_order = in_order && order::compare(self.name(previous), self.name(&member)).is_lt();
+                in_order = in_order && compare(previous, &member, |member| self.name(member)).is_lt();
             }
             self.members.push(member);
             self.skip_white_space();
@@ -121,10 +125,13 @@ impl<'a> Scanner<'a> {
         let name = self.position() + 1;
         self.string()?;
         let name_end = self.position() - 1;
+        let mut member = Member { name, name_end, end: name_end, prefix: 0 };
+        member.prefix = order::prefix(self.name(&member));
         self.skip_white_space();
         self.separator(b':')?;
         self.value(depth)?;
-        Ok(Member { name, name_end, end: self.position() })
+        member.end = self.position();
+        Ok(member)
     }
 
     /// Rewrites the members from `first` on, which end what has been read, in the order of their names. Of those
@@ -134,13 +141,13 @@ impl<'a> Scanner<'a> {
         let out = &*self.out;
         let Some(members) = self.members.get_mut(first..) else { return };
         let Some(start) = members.first().map(|member| member.name - 1) else { return };
-        members.sort_by(|a, b| order::compare(slice(out, a.name, a.name_end), slice(out, b.name, b.name_end)));
+        let name = |member: &Member| slice(out, member.name, member.name_end);
+        members.sort_by(|a, b| compare(a, b, name));
 
         self.reordered.clear();
         let mut members = members.iter().peekable();
         while let Some(member) = members.next() {
-            let name = slice(out, member.name, member.name_end);
-            if members.peek().is_some_and(|next| slice(out, next.name, next.name_end) == name) {
+            if members.peek().is_some_and(|next| next.prefix == member.prefix && name(next) == name(member)) {
                 continue;
             }
             if !self.reordered.is_empty() {
@@ -309,6 +316,11 @@ impl<'a> Scanner<'a> {
     fn expect(&mut self, byte: u8) -> Result<(), Invalid> {
         if self.take(byte) { Ok(()) } else { Err(Invalid) }
     }
+}
+
+/// The order of two members, whose names are looked at only if need be.
+fn compare<'a>(a: &Member, b: &Member, name: impl Fn(&Member) -> &'a [u8]) -> Ordering {
+    a.prefix.cmp(&b.prefix).then_with(|| order::compare(name(a), name(b)))
 }
 
 fn slice(bytes: &[u8], start: usize, end: usize) -> &[u8] {
