@@ -43,11 +43,15 @@ fn variable(name: &str) -> Result<OsString, String> {
     env::var_os(name).ok_or_else(|| format!("cargo has not set {name}"))
 }
 
+/// The folder that the compiler names when it is asked for it.
+fn folder_of_rustc(question: &[&str]) -> Result<PathBuf, Box<dyn Error>> {
+    let answer = Command::new(variable("RUSTC")?).args(question).output()?;
+    Ok(PathBuf::from(String::from_utf8(answer.stdout)?.trim()))
+}
+
 /// Without this check a missing target shows as a wall of "can't find crate for `core`".
 fn require_target() -> Result<(), Box<dyn Error>> {
-    let answer = Command::new(variable("RUSTC")?).args(["--print", "target-libdir", "--target", TARGET]).output()?;
-    let libraries = PathBuf::from(String::from_utf8(answer.stdout)?.trim());
-    if !libraries.is_dir() {
+    if !folder_of_rustc(&["--print", "target-libdir", "--target", TARGET])?.is_dir() {
         return Err(format!(
             "the Rust target {TARGET} is not installed: run `make setup`, or guest/setup-wasm.sh, in the checkout"
         )
@@ -95,8 +99,7 @@ fn guest_flags(workspace: &Path) -> Result<OsString, Box<dyn Error>> {
         Some(folder) => PathBuf::from(folder),
         None => env::home_dir().ok_or("there is no home folder, and CARGO_HOME is not set")?.join(".cargo"),
     };
-    let sysroot = Command::new(variable("RUSTC")?).args(["--print", "sysroot"]).output()?;
-    let sysroot = PathBuf::from(String::from_utf8(sysroot.stdout)?.trim());
+    let sysroot = folder_of_rustc(&["--print", "sysroot"])?;
     let mut flags = OsString::from("-Ctarget-feature=+simd128");
     for (from, to) in [(workspace, "loop-guard"), (&cargo_home, "cargo"), (&sysroot, "rust")] {
         flags.push("\x1f--remap-path-prefix=");

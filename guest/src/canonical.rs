@@ -65,8 +65,6 @@ impl Canonicalizer {
         if arguments.is_empty() {
             return Some(b"{}");
         }
-        self.written.clear();
-        self.members.clear();
         Scanner::new(arguments, &mut self.written, &mut self.members, &mut self.reordered).scan().ok()
     }
 
@@ -81,6 +79,7 @@ impl Canonicalizer {
         hasher.update(b"\"");
     }
 
+    /// Empties the buffers after use, and gives back what is large of them.
     fn shrink(&mut self) {
         self.written.clear();
         self.members.clear();
