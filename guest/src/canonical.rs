@@ -9,6 +9,8 @@ mod scanner;
 mod string;
 
 pub use number::Number;
+pub use scanner::{Invalid, MAX_DEPTH, Reason};
+pub use string::escape;
 
 use scanner::{Member, Scanner};
 
@@ -34,8 +36,8 @@ impl Canonicalizer {
     /// The canonical text of `arguments`: valid JSON, whatever the input.
     pub fn text(&mut self, arguments: &str) -> String {
         let text = match self.scan(arguments) {
-            Some(canonical) => canonical.to_vec(),
-            None => {
+            Ok(canonical) => canonical.to_vec(),
+            Err(_) => {
                 let mut text = vec![b'"'];
                 string::escape(arguments.as_bytes(), &mut text);
                 text.push(b'"');
@@ -53,19 +55,19 @@ impl Canonicalizer {
         hasher.update(&(tool.len() as u64).to_le_bytes());
         hasher.update(tool.as_bytes());
         match self.scan(arguments) {
-            Some(canonical) => _ = hasher.update(canonical),
-            None => self.hash_as_string(arguments, &mut hasher),
+            Ok(canonical) => _ = hasher.update(canonical),
+            Err(_) => self.hash_as_string(arguments, &mut hasher),
         }
         self.shrink();
         Key(*hasher.finalize().as_bytes())
     }
 
-    /// The canonical text of valid JSON (C1, C2), none of any other text.
-    fn scan<'a>(&'a mut self, arguments: &'a str) -> Option<&'a [u8]> {
+    /// The canonical text of valid JSON, and of no text (C1, C2).
+    fn scan<'a>(&'a mut self, arguments: &'a str) -> Result<&'a [u8], Invalid> {
         if arguments.is_empty() {
-            return Some(b"{}");
+            return Ok(b"{}");
         }
-        Scanner::new(arguments, &mut self.written, &mut self.members, &mut self.reordered).scan().ok()
+        Scanner::new(arguments, &mut self.written, &mut self.members, &mut self.reordered).scan()
     }
 
     /// C3. Escapes can make a text six times as long; here it is never needed as a whole.
@@ -88,6 +90,23 @@ impl Canonicalizer {
         self.members.shrink_to(KEPT_CAPACITY / size_of::<Member>());
         self.reordered.shrink_to(KEPT_CAPACITY);
     }
+}
+
+/// Whether a text is JSON that can be read.
+///
+/// # Errors
+///
+/// Where it is not, and why.
+pub fn check(text: &str) -> Result<(), Invalid> {
+    let mut buffers = Canonicalizer::default();
+    Scanner::new(text, &mut buffers.written, &mut buffers.members, &mut buffers.reordered).scan().map(|_| ())
+}
+
+/// The value of a JSON string; none if the text is something else.
+pub fn string(text: &str) -> Option<String> {
+    let canonical = Canonicalizer::default().text(text);
+    let inside = text.trim_ascii_start().strip_prefix('"').and(canonical.strip_prefix('"')?.strip_suffix('"'))?;
+    String::from_utf8(string::unescape(inside.as_bytes())).ok()
 }
 
 #[cfg(test)]

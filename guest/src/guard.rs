@@ -99,7 +99,7 @@ impl Guard {
 
     /// The configuration in force, as JSON.
     pub fn describe(&self) -> String {
-        serde_json::to_string(&self.config).unwrap_or_default()
+        self.config.to_json()
     }
 
     /// The canonical form of a call's arguments.
@@ -114,7 +114,7 @@ impl Guard {
 
     /// Which settings apply to a tool, as JSON.
     pub fn explain(&self, tool: &str) -> String {
-        serde_json::to_string(&explain(&self.config, tool)).unwrap_or_default()
+        explain(&self.config, tool)
     }
 }
 

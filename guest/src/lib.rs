@@ -19,6 +19,7 @@ mod canonical;
 mod config;
 mod explain;
 pub mod guard;
+mod json;
 mod limit;
 mod pattern;
 mod preview;

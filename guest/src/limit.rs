@@ -1,6 +1,7 @@
 //! The tool-call limit (Q1 to Q10): a quota for each tool in each step of an agent.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use crate::config::{LimitConfig, OnExceeded};
 
@@ -15,18 +16,48 @@ pub enum Decision {
     Ask(String),
 }
 
+/// The number of calls per step for each limited tool (Q1).
+///
+/// The map is of the same type as that of the agents, so that the component contains its code once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// The place of each tool in `limits`.
+    places: BTreeMap<Rc<str>, usize>,
+    limits: Vec<u64>,
+}
+
+impl Limits {
+    /// Sets the limit of a tool that has none yet.
+    pub fn insert(&mut self, tool: &str, limit: u64) {
+        self.places.insert(tool.into(), self.limits.len());
+        self.limits.push(limit);
+    }
+
+    /// The tools that have a limit, in the order of their names, and their limits.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.places.iter().filter_map(|(tool, place)| Some((&**tool, *self.limits.get(*place)?)))
+    }
+
+    /// The place and the limit of a tool that has one.
+    fn get(&self, tool: &str) -> Option<(usize, u64)> {
+        let place = *self.places.get(tool)?;
+        Some((place, *self.limits.get(place)?))
+    }
+}
+
 /// An agent's active step, and the slots that its calls have taken (Q2).
 #[derive(Debug)]
 pub struct ActiveStep {
     turn: u32,
     step: u32,
-    taken: BTreeMap<Box<str>, u64>,
+    /// How many of its slots each tool has taken, by its place in the configuration, in ascending order.
+    taken: Vec<(usize, u64)>,
 }
 
 impl ActiveStep {
     /// A step begins, with all its slots free.
     pub fn new(turn: u32, step: u32) -> Self {
-        Self { turn, step, taken: BTreeMap::new() }
+        Self { turn, step, taken: Vec::new() }
     }
 
     /// Whether this is the step of these numbers (Q7).
@@ -39,14 +70,22 @@ impl ActiveStep {
         self.turn == turn
     }
 
-    /// Takes one of a tool's `limit` slots if one is free.
-    fn take_slot(&mut self, tool: &str, limit: u64) -> bool {
-        let taken = self.taken.get(tool).copied().unwrap_or_default();
-        let free = taken < limit;
-        if free {
-            self.taken.insert(tool.into(), taken + 1);
+    /// Takes one of a tool's `limit` slots if one is free. `tool` is its place in the configuration.
+    fn take_slot(&mut self, tool: usize, limit: u64) -> bool {
+        match self.taken.binary_search_by_key(&tool, |(tool, _)| *tool) {
+            Err(place) => {
+                let free = limit > 0;
+                if free {
+                    self.taken.insert(place, (tool, 1));
+                }
+                free
+            }
+            Ok(place) => self.taken.get_mut(place).is_some_and(|(_, taken)| {
+                let free = *taken < limit;
+                *taken += u64::from(free);
+                free
+            }),
         }
-        free
     }
 }
 
@@ -61,7 +100,7 @@ pub enum Caller<'a> {
 
 /// Decides whether a call may run, and takes its slot if it may (Q3).
 pub fn decide(config: &LimitConfig, caller: Caller<'_>, tool: &str) -> Decision {
-    let Some(limit) = limit_of(config, tool) else { return Decision::Allow };
+    let Some((place, limit)) = config.limits.get(tool).filter(|_| config.enabled) else { return Decision::Allow };
     let step = match caller {
         Caller::Nobody => {
             return Decision::Deny("per-step tool limit requires an agent context".to_owned());
@@ -71,7 +110,7 @@ pub fn decide(config: &LimitConfig, caller: Caller<'_>, tool: &str) -> Decision 
         }
         Caller::Agent(Some(step)) => step,
     };
-    if step.take_slot(tool, limit) {
+    if step.take_slot(place, limit) {
         return Decision::Allow;
     }
     let reason = format!("tool {tool} exceeded its per-step limit of {limit}");
@@ -83,7 +122,7 @@ pub fn decide(config: &LimitConfig, caller: Caller<'_>, tool: &str) -> Decision 
 
 /// The limit of a tool; none if it has none (Q1).
 pub fn limit_of(config: &LimitConfig, tool: &str) -> Option<u64> {
-    config.limits.get(tool).copied().filter(|_| config.enabled)
+    config.limits.get(tool).map(|(_, limit)| limit).filter(|_| config.enabled)
 }
 
 #[cfg(test)]

@@ -1,18 +1,24 @@
 //! Patterns for tool names (R8).
 
-use serde::Serialize;
-
 /// A pattern: `*` matches any run of characters, all else is literal, and the whole name must match.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     source: Box<str>,
+    /// What stands between two stars, and does not have to stand at an end of the name.
+    middle: Vec<Piece>,
 }
 
 impl Pattern {
     /// Takes any text; there is no invalid pattern.
     pub fn new(source: &str) -> Self {
-        Self { source: source.into() }
+        let pieces: Vec<_> = split(source).collect();
+        let middle = pieces.get(1..pieces.len() - 1).unwrap_or_default();
+        Self { source: source.into(), middle: middle.iter().map(|piece| Piece::new(piece)).collect() }
+    }
+
+    /// The pattern as it was written.
+    pub fn source(&self) -> &str {
+        &self.source
     }
 
     /// Whether the whole of `name` matches.
@@ -20,17 +26,70 @@ impl Pattern {
     /// Each piece between two stars is looked for once, leftmost first, so the time is linear in the
     /// length of the name and of the pattern, whatever the number of stars.
     pub fn matches(&self, name: &str) -> bool {
-        let Some((prefix, rest)) = self.source.split_once('*') else {
-            return name == &*self.source;
-        };
-        let (middle, suffix) = rest.rsplit_once('*').unwrap_or(("", rest));
-        let Some(name) = name.strip_prefix(prefix) else { return false };
-        let Some(mut name) = name.strip_suffix(suffix) else { return false };
-        for piece in middle.split('*') {
-            let Some(found) = name.find(piece) else { return false };
-            name = name.get(found + piece.len()..).unwrap_or_default();
+        let mut pieces = split(&self.source);
+        let (Some(prefix), suffix) = (pieces.next(), pieces.next_back()) else { return false };
+        let Some(suffix) = suffix else { return *name == *self.source };
+        let Some(rest) = name.as_bytes().strip_prefix(prefix) else { return false };
+        let Some(mut rest) = rest.strip_suffix(suffix) else { return false };
+        self.middle.iter().all(|piece| match piece.end_in(rest) {
+            Some(end) => {
+                rest = rest.get(end..).unwrap_or_default();
+                true
+            }
+            None => false,
+        })
+    }
+}
+
+/// A pattern without its stars. In UTF-8, no byte of another character is that of a star.
+fn split(source: &str) -> impl DoubleEndedIterator<Item = &[u8]> {
+    source.as_bytes().split(|&byte| byte == b'*')
+}
+
+/// A text that can be searched for in linear time: the algorithm of Knuth, Morris and Pratt (1977).
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Piece {
+    text: Box<[u8]>,
+    /// For each byte of the text: the length of the longest text that both begins the piece and ends with this byte, the piece up to
+    /// here itself excepted.
+    borders: Vec<usize>,
+}
+
+impl Piece {
+    fn new(text: &[u8]) -> Self {
+        let mut piece = Self { text: text.into(), borders: Vec::with_capacity(text.len()) };
+        let mut border = 0;
+        for (index, &byte) in text.iter().enumerate() {
+            if index > 0 {
+                border = piece.advance(border, byte);
+            }
+            piece.borders.push(border);
         }
-        true
+        piece
+    }
+
+    /// The place after the first occurrence of the piece.
+    fn end_in(&self, text: &[u8]) -> Option<usize> {
+        let mut matched = 0;
+        if self.text.is_empty() {
+            return Some(0);
+        }
+        let last = text.iter().position(|&byte| {
+            matched = self.advance(matched, byte);
+            matched == self.text.len()
+        })?;
+        Some(last + 1)
+    }
+
+    /// How much of the piece is matched after one more byte, where `matched`, less than all of it, was before.
+    fn advance(&self, mut matched: usize, byte: u8) -> usize {
+        while self.text.get(matched) != Some(&byte) {
+            if matched == 0 {
+                return 0;
+            }
+            matched = self.borders.get(matched - 1).copied().unwrap_or_default();
+        }
+        matched + 1
     }
 }
 
@@ -61,6 +120,8 @@ mod tests {
         check("*_search", &["_search", "web_search"], &["web_search2", "search"]);
         check("a*b*c", &["abc", "a-b-c", "abcbc", "a\nb\nc"], &["ab", "acb", "abcd", "xabc"]);
         check("a**c", &["ac", "abc"], &["a", "c", "ab"]);
+        check("*abab*abac*", &["abababac", "abab-ababac"], &["ababac", "abacabab"]);
+        check("*aab*aab", &["aaabaab", "aabaaab"], &["aab", "aabab", "aaab"]);
     }
 
     #[test]

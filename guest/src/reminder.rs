@@ -82,8 +82,8 @@ fn notice(
     tool: &str,
     arguments: &str,
 ) -> Option<Notice> {
-    let threshold = config.thresholds.get(&u64::from(count))?;
-    let text = if config.thresholds.first() == Some(threshold) {
+    let place = config.thresholds.binary_search(&u64::from(count)).ok()?;
+    let text = if place == 0 {
         GENTLE.to_owned()
     } else {
         detailed(tool, count, &preview(&canonicalizer.text(arguments), config.arguments_preview_chars))

@@ -411,7 +411,7 @@ fn config_lists_all_problems_with_their_places() {
     refused(
         &folder,
         &["config", "cut.json"],
-        "cut.json is not a valid configuration:\n  not valid JSON: EOF while parsing an object at line 1 column 15",
+        "cut.json is not a valid configuration:\n  not valid JSON: the text ends too early at line 1 column 16",
     );
     refused(&folder, &["config", "empty.toml"], "empty.toml is empty");
     refused(&folder, &["config", "no.toml"], "cannot read no.toml: No such file or directory (os error 2)");

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use super::string::{length_at, value_at};
+
 /// Compares the values of two canonical strings, given without their quotes.
 pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
     let common = a.iter().zip(b).take_while(|(x, y)| x == y).count();
@@ -52,33 +54,6 @@ fn escape_around(text: &[u8]) -> usize {
         }
     }
     end
-}
-
-/// The byte that stands at a place, or the character that an escape there stands for; none at the end.
-fn value_at(text: &[u8], at: usize) -> Option<u8> {
-    match text.get(at..)? {
-        [] => None,
-        [b'\\', b'u', _, _, tens, ones, ..] => Some(16 * hex(*tens) + hex(*ones)),
-        [b'\\', b'b', ..] => Some(0x08),
-        [b'\\', b't', ..] => Some(b'\t'),
-        [b'\\', b'n', ..] => Some(b'\n'),
-        [b'\\', b'f', ..] => Some(0x0c),
-        [b'\\', b'r', ..] => Some(b'\r'),
-        [b'\\', itself, ..] | [itself, ..] => Some(*itself),
-    }
-}
-
-/// The length of the escape that begins at a place; of what is none, a byte.
-fn length_at(text: &[u8], at: usize) -> usize {
-    match text.get(at..) {
-        Some([b'\\', b'u', ..]) => 6,
-        Some([b'\\', ..]) => 2,
-        _ => 1,
-    }
-}
-
-fn hex(digit: u8) -> u8 {
-    (digit & 0x0f) + if digit > b'9' { 9 } else { 0 }
 }
 
 #[cfg(test)]

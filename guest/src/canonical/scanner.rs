@@ -5,9 +5,25 @@ use std::cmp::Ordering;
 use super::number::Number;
 use super::{order, string};
 
-/// The text is not valid JSON, is nested too deeply (C6), or escapes a lone surrogate (C7).
-#[derive(Debug)]
-pub struct Invalid;
+/// Why a text cannot be read, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Invalid {
+    /// The byte at which reading ended. It begins a character, or is the end of the text.
+    pub at: usize,
+    /// What is wrong there.
+    pub reason: Reason,
+}
+
+/// Why a text cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// What stands there cannot stand there.
+    Unexpected,
+    /// Arrays and objects are nested deeper than [`MAX_DEPTH`] levels (C6).
+    TooDeep,
+    /// An escape for half of a surrogate pair (C7).
+    LoneSurrogate,
+}
 
 /// Where a member of an object that is being read stands in the canonical text.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +39,7 @@ pub struct Member {
 }
 
 /// Arrays and objects may be nested this deep; the outermost is level 1 (C6).
-const MAX_DEPTH: u32 = 127;
+pub const MAX_DEPTH: u32 = 127;
 
 /// Reads a text from left to right. What is canonical as it stands is not touched: it is copied in one piece, and only if
 /// something before or after it is not. A text that is canonical as a whole is never copied.
@@ -46,6 +62,15 @@ impl<'a> Scanner<'a> {
 
     /// Reads the whole text, which is one value, and gives its canonical text.
     pub fn scan(mut self) -> Result<&'a [u8], Invalid> {
+        self.document().map_err(|reason| Invalid { at: self.at, reason })?;
+        if self.out.is_empty() {
+            return Ok(slice(self.text, self.kept, self.at));
+        }
+        self.copy();
+        Ok(self.out)
+    }
+
+    fn document(&mut self) -> Result<(), Reason> {
         self.skip_white_space();
         self.value(0)?;
         let end = self.at;
@@ -53,17 +78,13 @@ impl<'a> Scanner<'a> {
             self.at += 1;
         }
         if self.at < self.text.len() {
-            return Err(Invalid);
+            return Err(Reason::Unexpected);
         }
         self.at = end;
-        if self.out.is_empty() {
-            return Ok(slice(self.text, self.kept, end));
-        }
-        self.copy();
-        Ok(self.out)
+        Ok(())
     }
 
-    fn value(&mut self, depth: u32) -> Result<(), Invalid> {
+    fn value(&mut self, depth: u32) -> Result<(), Reason> {
         match self.peek() {
             Some(b'"') => self.string(),
             Some(b'{') => self.object(depth + 1),
@@ -72,11 +93,11 @@ impl<'a> Scanner<'a> {
             Some(b't') => self.word(b"true"),
             Some(b'f') => self.word(b"false"),
             Some(b'n') => self.word(b"null"),
-            _ => Err(Invalid),
+            _ => Err(Reason::Unexpected),
         }
     }
 
-    fn array(&mut self, depth: u32) -> Result<(), Invalid> {
+    fn array(&mut self, depth: u32) -> Result<(), Reason> {
         self.open(depth)?;
         if self.take(b']') {
             return Ok(());
@@ -91,7 +112,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn object(&mut self, depth: u32) -> Result<(), Invalid> {
+    fn object(&mut self, depth: u32) -> Result<(), Reason> {
         self.open(depth)?;
         if self.take(b'}') {
             return Ok(());
@@ -118,9 +139,9 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn member(&mut self, depth: u32) -> Result<Member, Invalid> {
+    fn member(&mut self, depth: u32) -> Result<Member, Reason> {
         if self.peek() != Some(b'"') {
-            return Err(Invalid);
+            return Err(Reason::Unexpected);
         }
         let name = self.position() + 1;
         self.string()?;
@@ -159,7 +180,7 @@ impl<'a> Scanner<'a> {
         self.out.extend_from_slice(self.reordered);
     }
 
-    fn string(&mut self) -> Result<(), Invalid> {
+    fn string(&mut self) -> Result<(), Reason> {
         self.expect(b'"')?;
         let mut rewritten = false;
         loop {
@@ -167,7 +188,7 @@ impl<'a> Scanner<'a> {
             match self.next()? {
                 b'"' => break,
                 b'\\' => rewritten |= self.escape()?,
-                _ => return Err(Invalid),
+                _ => return self.unexpected(),
             }
         }
         if rewritten {
@@ -178,49 +199,52 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads what follows the backslash of an escape, and says whether it had to be written in another way.
-    fn escape(&mut self) -> Result<bool, Invalid> {
+    fn escape(&mut self) -> Result<bool, Reason> {
         let escape = self.at - 1;
         let character = match self.next()? {
             b'"' | b'\\' | b'b' | b't' | b'n' | b'f' | b'r' => return Ok(false),
             b'/' => '/',
             b'u' => self.unicode_escape()?,
-            _ => return Err(Invalid),
+            _ => return self.unexpected(),
         };
         self.copy_to(escape);
         string::push(character, self.out);
         Ok(true)
     }
 
-    fn unicode_escape(&mut self) -> Result<char, Invalid> {
+    fn unicode_escape(&mut self) -> Result<char, Reason> {
+        let escape = self.at - 2;
         let unit = self.four_hex_digits()?;
         let mut units = [unit, 0];
-        let length = if matches!(unit, 0xd800..=0xdbff) {
-            self.expect(b'\\')?;
-            self.expect(b'u')?;
+        let mut length = 1;
+        if matches!(unit, 0xd800..=0xdbff) && self.rest().starts_with(b"\\u") {
+            self.at += 2;
             units[1] = self.four_hex_digits()?;
-            2
-        } else {
-            1
-        };
-        char::decode_utf16(units.into_iter().take(length)).next().and_then(Result::ok).ok_or(Invalid)
+            length = 2;
+        }
+        let character = char::decode_utf16(units.into_iter().take(length)).next().and_then(Result::ok);
+        character.ok_or_else(|| {
+            self.at = escape;
+            Reason::LoneSurrogate
+        })
     }
 
-    fn four_hex_digits(&mut self) -> Result<u16, Invalid> {
+    fn four_hex_digits(&mut self) -> Result<u16, Reason> {
         let mut value = 0;
         for _ in 0..4 {
             let digit = match self.next()? {
                 byte @ b'0'..=b'9' => byte - b'0',
                 byte @ b'a'..=b'f' => byte - b'a' + 10,
                 byte @ b'A'..=b'F' => byte - b'A' + 10,
-                _ => return Err(Invalid),
+                _ => return self.unexpected(),
             };
             value = value << 4 | u16::from(digit);
         }
         Ok(value)
     }
 
-    fn number(&mut self) -> Result<(), Invalid> {
-        let (number, length) = Number::take(self.rest()).ok_or(Invalid)?;
+    fn number(&mut self) -> Result<(), Reason> {
+        let (number, length) = Number::take(self.rest()).ok_or(Reason::Unexpected)?;
         let start = self.at;
         self.at += length;
         if !number.is_canonical() {
@@ -230,18 +254,18 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn word(&mut self, word: &[u8]) -> Result<(), Invalid> {
+    fn word(&mut self, word: &[u8]) -> Result<(), Reason> {
         if !self.rest().starts_with(word) {
-            return Err(Invalid);
+            return Err(Reason::Unexpected);
         }
         self.at += word.len();
         Ok(())
     }
 
     /// Reads the bracket that opens an array or object, and what white space follows.
-    fn open(&mut self, depth: u32) -> Result<(), Invalid> {
+    fn open(&mut self, depth: u32) -> Result<(), Reason> {
         if depth > MAX_DEPTH {
-            return Err(Invalid);
+            return Err(Reason::TooDeep);
         }
         self.at += 1;
         self.skip_white_space();
@@ -249,7 +273,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads a comma or a colon, and what white space follows.
-    fn separator(&mut self, separator: u8) -> Result<(), Invalid> {
+    fn separator(&mut self, separator: u8) -> Result<(), Reason> {
         self.expect(separator)?;
         self.skip_white_space();
         Ok(())
@@ -301,10 +325,16 @@ impl<'a> Scanner<'a> {
         self.text.get(self.at).copied()
     }
 
-    fn next(&mut self) -> Result<u8, Invalid> {
-        let byte = self.peek().ok_or(Invalid)?;
+    fn next(&mut self) -> Result<u8, Reason> {
+        let byte = self.peek().ok_or(Reason::Unexpected)?;
         self.at += 1;
         Ok(byte)
+    }
+
+    /// The byte that was read last cannot stand there.
+    fn unexpected<T>(&mut self) -> Result<T, Reason> {
+        self.at -= 1;
+        Err(Reason::Unexpected)
     }
 
     fn take(&mut self, byte: u8) -> bool {
@@ -313,8 +343,8 @@ impl<'a> Scanner<'a> {
         found
     }
 
-    fn expect(&mut self, byte: u8) -> Result<(), Invalid> {
-        if self.take(byte) { Ok(()) } else { Err(Invalid) }
+    fn expect(&mut self, byte: u8) -> Result<(), Reason> {
+        if self.take(byte) { Ok(()) } else { Err(Reason::Unexpected) }
     }
 }
 

@@ -65,6 +65,44 @@ fn push_escaped(byte: u8, out: &mut Vec<u8>) {
     out.extend_from_slice(&[b'\\', short]);
 }
 
+/// The value of a canonical string, given without its quotes.
+pub fn unescape(text: &[u8]) -> Vec<u8> {
+    let mut value = Vec::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(byte) = value_at(text, at) {
+        value.push(byte);
+        at += length_at(text, at);
+    }
+    value
+}
+
+/// The byte that stands at a place, or the character that an escape there stands for; none at the end.
+pub fn value_at(text: &[u8], at: usize) -> Option<u8> {
+    match text.get(at..)? {
+        [] => None,
+        [b'\\', b'u', _, _, tens, ones, ..] => Some(16 * hex(*tens) + hex(*ones)),
+        [b'\\', b'b', ..] => Some(0x08),
+        [b'\\', b't', ..] => Some(b'\t'),
+        [b'\\', b'n', ..] => Some(b'\n'),
+        [b'\\', b'f', ..] => Some(0x0c),
+        [b'\\', b'r', ..] => Some(b'\r'),
+        [b'\\', itself, ..] | [itself, ..] => Some(*itself),
+    }
+}
+
+/// The length of the escape that begins at a place; of what is none, a byte.
+pub fn length_at(text: &[u8], at: usize) -> usize {
+    match text.get(at..) {
+        Some([b'\\', b'u', ..]) => 6,
+        Some([b'\\', ..]) => 2,
+        _ => 1,
+    }
+}
+
+fn hex(digit: u8) -> u8 {
+    (digit & 0x0f) + if digit > b'9' { 9 } else { 0 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::plain_run;

@@ -1,21 +1,18 @@
 //! Reads a JSON document place by place, and notes what is wrong where.
 
-use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
-use std::fmt;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::vec;
 
-use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
-use serde_json::value::RawValue;
-
-use super::Problem;
-use crate::canonical::Number;
+use super::{Problem, parts};
+use crate::canonical::{self, Invalid, MAX_DEPTH, Number, Reason};
 
 /// So many problems are reported; a document of megabytes can have millions.
 const MAX_PROBLEMS: usize = 1000;
 
 /// A value, as it is written, and where it stands.
+#[derive(Clone)]
 pub struct Place<'a> {
     pointer: String,
     text: &'a str,
@@ -26,11 +23,12 @@ pub struct Place<'a> {
 impl<'a> Place<'a> {
     /// The whole document, if it is valid JSON.
     pub fn root(document: &'a str, problems: &'a RefCell<Vec<Problem>>) -> Option<Self> {
-        let root = Self { pointer: String::new(), text: document, problems };
-        match serde_json::from_str::<&RawValue>(document) {
-            Ok(value) => Some(Self { text: value.get(), ..root }),
-            Err(error) => {
-                root.reject(&format!("not valid JSON: {error}"));
+        let text = document.trim_matches([' ', '\t', '\n', '\r']);
+        let root = Self { pointer: String::new(), text, problems };
+        match canonical::check(document) {
+            Ok(()) => Some(root),
+            Err(invalid) => {
+                root.reject(&format!("not valid JSON: {}", describe(document, invalid)));
                 None
             }
         }
@@ -51,57 +49,39 @@ impl<'a> Place<'a> {
         self.text == "null"
     }
 
-    /// Calls `read` for each member of an object, in the order of the text. Anything else is a problem, and so is
-    /// a second member of one name.
-    pub fn each_member(&self, mut read: impl FnMut(&str, Place<'a>)) {
-        let Members(members) = match serde_json::from_str(self.text) {
-            Ok(members) => members,
-            Err(error) if error.is_data() => return self.reject("must be an object"),
-            // The document is valid JSON, but a name in it is no text: it escapes a lone surrogate.
-            Err(error) => return self.reject(&format!("not valid JSON: {error}")),
-        };
-        let mut seen = BTreeSet::new();
-        for (name, value) in members {
-            let place = self.within(&pointer_token(&name), value);
-            if seen.contains(&name) {
-                place.reject("given more than once");
-            } else {
-                read(&name, place);
-                seen.insert(name);
-            }
+    /// The members of an object, in the order of the text. Anything else is a problem, and so is a second member of one name.
+    pub fn members(&self) -> Members<'a> {
+        let members = parts::members(self.text);
+        if members.is_none() {
+            self.reject("must be an object");
         }
+        Members { object: self.clone(), members: members.unwrap_or_default().into_iter(), seen: Seen::default() }
     }
 
     /// The same, where null stands for an object without members.
-    pub fn each_member_unless_null(&self, read: impl FnMut(&str, Place<'a>)) {
-        if !self.is_null() {
-            self.each_member(read);
-        }
+    pub fn members_unless_null(&self) -> Members<'a> {
+        if self.is_null() { Self { text: "{}", ..self.clone() }.members() } else { self.members() }
     }
 
-    /// Calls `read` for each element of an array, and says how many there were; none for null. Anything else is a problem,
-    /// described by `message`.
-    pub fn each_element_unless_null(&self, message: &str, mut read: impl FnMut(Place<'a>)) -> Option<usize> {
+    /// The elements of an array; none for null. Anything else is a problem, described by `message`.
+    pub fn elements_unless_null(&self, message: &str) -> Option<impl ExactSizeIterator<Item = Self>> {
         if self.is_null() {
             return None;
         }
-        let Ok(elements) = serde_json::from_str::<Vec<&RawValue>>(self.text) else {
+        let elements = parts::elements(self.text);
+        if elements.is_none() {
             self.reject(message);
-            return None;
-        };
-        for (index, element) in elements.iter().enumerate() {
-            read(self.within(&index.to_string(), element));
         }
-        Some(elements.len())
+        Some(elements?.into_iter().enumerate().map(|(index, element)| self.within(&index.to_string(), element)))
     }
 
-    fn within(&self, token: &str, value: &'a RawValue) -> Self {
-        Self { pointer: format!("{}/{token}", self.pointer), text: value.get(), problems: self.problems }
+    fn within(&self, token: &str, text: &'a str) -> Self {
+        Self { pointer: format!("{}/{token}", self.pointer), text, problems: self.problems }
     }
 
     /// The string that stands here.
-    pub fn string(&self) -> Option<Cow<'a, str>> {
-        serde_json::from_str::<Text<'a>>(self.text).ok().map(|text| text.0)
+    pub fn string(&self) -> Option<String> {
+        canonical::string(self.text)
     }
 
     /// The whole number from 0 to 2^53 − 1 that stands here.
@@ -143,6 +123,41 @@ impl<'a> Place<'a> {
     }
 }
 
+/// The members of an object that are still to be read.
+pub struct Members<'a> {
+    object: Place<'a>,
+    members: vec::IntoIter<(String, &'a str)>,
+    seen: Seen,
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (String, Place<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let (name, value) = self.members.next()?;
+            let place = self.object.within(&pointer_token(&name), value);
+            if self.seen.is_new(&name) {
+                return Some((name, place));
+            }
+            place.reject("given more than once");
+        }
+    }
+}
+
+/// The names that have been seen.
+///
+/// A set would do, but this map is of the same type as that of the agents: the component contains its code once.
+#[derive(Default)]
+pub struct Seen(BTreeMap<Rc<str>, usize>);
+
+impl Seen {
+    /// Whether a name is seen for the first time.
+    pub fn is_new(&mut self, name: &str) -> bool {
+        self.0.insert(name.into(), 0).is_none()
+    }
+}
+
 /// What a JSON number is as a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Whole {
@@ -165,55 +180,45 @@ fn whole(text: &str) -> Whole {
     };
     let mut canonical = Vec::new();
     number.write(&mut canonical);
-    let canonical = String::from_utf8_lossy(&canonical);
-    if canonical.starts_with('-') {
-        return Whole::Not;
-    }
-    let (integer, rest) = canonical.split_at(canonical.find(['.', 'e']).unwrap_or(canonical.len()));
-    match integer.parse::<u64>() {
-        // Beyond 10^21 a canonical number has an exponent, and one that is positive.
-        _ if rest.contains("e+") => Whole::TooLarge,
-        Ok(value) if value > MAX_SAFE => Whole::TooLarge,
-        Ok(value) if rest.is_empty() => Whole::Safe(value),
-        Ok(_) => Whole::Not,
-        Err(_) => Whole::TooLarge,
+    let digits = canonical.iter().take_while(|byte| byte.is_ascii_digit());
+    let value =
+        digits.clone().fold(0_u64, |value, digit| value.saturating_mul(10).saturating_add((digit - b'0').into()));
+    match value {
+        _ if canonical.starts_with(b"-") => Whole::Not,
+        // A canonical number has an exponent, and one that is positive, beyond 10^21.
+        _ if canonical.windows(2).any(|pair| pair == b"e+") => Whole::TooLarge,
+        value if value > MAX_SAFE => Whole::TooLarge,
+        value if digits.count() == canonical.len() => Whole::Safe(value),
+        _ => Whole::Not,
     }
 }
 
 /// A reference token of a JSON Pointer (RFC 6901, section 3).
 pub fn pointer_token(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
+    let mut token = String::new();
+    for character in name.chars() {
+        match character {
+            '~' => token.push_str("~0"),
+            '/' => token.push_str("~1"),
+            _ => token.push(character),
+        }
+    }
+    token
 }
 
-/// A string, borrowed from the text where it has no escapes.
-#[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
-/// The members of an object as they are written, those of one name included.
-struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Object;
-
-        impl<'de> Visitor<'de> for Object {
-            type Value = Members<'de>;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some((Text(name), value)) = map.next_entry()? {
-                    members.push((name, value));
-                }
-                Ok(Members(members))
-            }
-        }
-
-        deserializer.deserialize_map(Object)
-    }
+/// What is wrong with a text, and where: lines and columns count from 1, columns in characters.
+fn describe(text: &str, Invalid { at, reason }: Invalid) -> String {
+    let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
+    let problem = match (reason, after.chars().next()) {
+        (Reason::TooDeep, _) => format!("nested deeper than {MAX_DEPTH} levels"),
+        (Reason::LoneSurrogate, _) => "an escape for half of a surrogate pair".to_owned(),
+        (Reason::Unexpected, None) => "the text ends too early".to_owned(),
+        (Reason::Unexpected, Some(found @ '\0'..' ')) => format!("unexpected character U+{:04X}", u32::from(found)),
+        (Reason::Unexpected, Some(found)) => format!("unexpected {found}"),
+    };
+    let line = 1 + before.chars().filter(|&character| character == '\n').count();
+    let column = 1 + before.chars().rev().take_while(|&character| character != '\n').count();
+    format!("{problem} at line {line} column {column}")
 }
 
 #[cfg(test)]

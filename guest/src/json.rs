@@ -1,0 +1,21 @@
+//! Writes JSON: what the guard says about itself.
+
+use crate::canonical::escape;
+
+/// The JSON text of a string.
+pub fn string(text: &str) -> String {
+    let mut json = vec![b'"'];
+    escape(text.as_bytes(), &mut json);
+    json.push(b'"');
+    String::from_utf8(json).unwrap_or_default()
+}
+
+/// The JSON text of a value that may be missing.
+pub fn optional(value: Option<String>) -> String {
+    value.unwrap_or_else(|| "null".to_owned())
+}
+
+/// The texts of elements or members, with commas between them.
+pub fn list(items: impl Iterator<Item = String>) -> String {
+    items.collect::<Vec<_>>().join(",")
+}
