@@ -93,8 +93,8 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 impl Source {
     fn load(&self) -> Result<Component> {
         match &self.0 {
-            None => Ok(Component::embedded()?),
-            Some(path) => Component::from_bytes(&read(path)?).with_context(|| path.display().to_string()),
+            None => Ok(Component::embedded_cached()?),
+            Some(path) => Component::from_bytes_cached(&read(path)?).with_context(|| path.display().to_string()),
         }
     }
 }

@@ -11,6 +11,7 @@ use wasmtime::component::{self, Linker};
 use wasmtime::{Config, Engine, EngineWeak};
 
 use crate::bindings::PluginPre;
+use crate::cache;
 use crate::error::{ConfigureError, LoadError};
 use crate::guard::Guard;
 use crate::instance::Usage;
@@ -52,6 +53,18 @@ impl Component {
         include_bytes!(concat!(env!("OUT_DIR"), "/loop_guard.wasm"))
     }
 
+    /// The same, with its compiled code kept in the user's cache folder: from the second process on, this takes milliseconds.
+    ///
+    /// The folder is `loop-guard` in `$XDG_CACHE_HOME` or `~/.cache`, or what the system has in its place. A folder that another user owns
+    /// or can write to is not used, and where there is none, the component is compiled anew.
+    ///
+    /// # Errors
+    ///
+    /// As for [`embedded`](Self::embedded).
+    pub fn embedded_cached() -> Result<Self, LoadError> {
+        Self::from_bytes_cached(Self::embedded_bytes())
+    }
+
     /// A component in a file.
     ///
     /// # Errors
@@ -69,9 +82,20 @@ impl Component {
     ///
     /// Any [`LoadError`] but [`LoadError::Read`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, LoadError> {
-        let mut config = Config::new();
-        config.epoch_interruption(true);
-        let (engine, component) = compile(&config, bytes)?;
+        Self::load(&mut Config::new(), bytes)
+    }
+
+    /// A component in memory, with its compiled code kept as [`embedded_cached`](Self::embedded_cached) says.
+    ///
+    /// # Errors
+    ///
+    /// Any [`LoadError`] but [`LoadError::Read`].
+    pub fn from_bytes_cached(bytes: &[u8]) -> Result<Self, LoadError> {
+        Self::load(Config::new().cache(cache::open()), bytes)
+    }
+
+    fn load(config: &mut Config, bytes: &[u8]) -> Result<Self, LoadError> {
+        let (engine, component) = compile(config.epoch_interruption(true), bytes)?;
         check_contract(&engine, &component)?;
         let pre = Linker::new(&engine)
             .instantiate_pre(&component)

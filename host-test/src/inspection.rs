@@ -3,6 +3,7 @@
 use wasmtime::Config;
 use wasmtime::component::types::ComponentItem;
 
+use crate::cache;
 use crate::component::{check_contract, compile};
 use crate::error::LoadError;
 
@@ -24,7 +25,7 @@ impl Inspection {
     ///
     /// [`LoadError::NotAComponent`] and [`LoadError::Compile`].
     pub fn of(bytes: &[u8]) -> Result<Self, LoadError> {
-        let (engine, component) = compile(&Config::new(), bytes)?;
+        let (engine, component) = compile(Config::new().cache(cache::open()), bytes)?;
         let world = component.component_type();
         let mut exports = Vec::new();
         for (name, export) in world.exports(&engine) {

@@ -28,6 +28,7 @@
 //! What this crate knows of the guard's rules it learns by asking the component.
 
 mod bindings;
+mod cache;
 mod component;
 mod error;
 mod guard;

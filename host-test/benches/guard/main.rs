@@ -28,6 +28,7 @@ fn main() {
     let stub = Component::from_bytes(STUB).unwrap();
     arguments(&mut criterion, &component, &stub);
     hooks(&mut criterion, &component, &stub);
+    start(&mut criterion);
     criterion.final_summary();
     summary::print(&javascript());
 }
@@ -98,6 +99,20 @@ fn hooks(criterion: &mut Criterion, component: &Component, stub: &Component) {
     }
     group.bench_function("further guard", |bencher| bencher.iter(|| component.guard("{}").unwrap()));
     group.finish();
+}
+
+/// A whole process that replays a session of ten calls, once its compiled code is in the cache.
+fn start(criterion: &mut Criterion) {
+    let home = tempfile::tempdir().unwrap();
+    let run = || {
+        let session = concat!(env!("CARGO_MANIFEST_DIR"), "/recorded/dsh/stuck-on-a-grep.jsonl");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_loop-guard"));
+        let output =
+            command.args(["replay", session]).env("HOME", home.path()).env_remove("XDG_CACHE_HOME").output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    run();
+    criterion.bench_function("start", |bencher| bencher.iter(run));
 }
 
 /// The same calls through a guard in JavaScript, as JSON.

@@ -79,6 +79,13 @@ pub fn print(javascript: &str) {
         String::new(),
         at_most(further / 50_000.0, Some(1.0)) + " of 50 µs",
     ]);
+    let start = time("start", "");
+    hooks.add_row([
+        "start".to_owned(),
+        duration(start),
+        String::new(),
+        at_most(start / 20_000_000.0, Some(1.0)) + " of 20 ms",
+    ]);
     println!(
         "\nTimes of one call\n{times}\n\nRatios, with targets and verdicts\n{verdicts}\n\nHooks that read no arguments\n{hooks}"
     );
