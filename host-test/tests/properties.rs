@@ -1,13 +1,15 @@
 //! The guard against a naive model, through the component; and any text at all, which it must answer.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation, reason = "tests")]
 
+#[path = "../../guest/tests/model/json.rs"]
+mod json;
 #[path = "../../guest/tests/model/mod.rs"]
 mod model;
 
 use std::sync::OnceLock;
 
+use json::{Choices, values};
 use loop_guard::{Component, ConfigureError, Decision, Guard, Outcome, Status, StepStart, ToolCall};
-use model::json::{Choices, values};
 use model::{AGENTS, Hook, Reply, Subject, TOOLS, VALUES, agree, configs, hooks};
 use proptest::prelude::*;
 

@@ -1,8 +1,6 @@
 //! A deliberately naive model of the guard: it keeps the whole history, and answers each question by reading it.
 //! Any guard, native or in a component, is driven beside it.
 
-pub mod json;
-
 use proptest::prelude::*;
 
 /// A call of the guard.
@@ -47,11 +45,11 @@ pub const VALUES: [[&str; 3]; 5] = [
 /// A configuration, as the model sees it.
 #[derive(Debug, Clone)]
 pub struct Config {
-    thresholds: Vec<u32>,
-    exclude_poll: bool,
-    limits: Vec<Option<u64>>,
-    ask: bool,
-    max_agents: usize,
+    pub thresholds: Vec<u32>,
+    pub exclude_poll: bool,
+    pub limits: Vec<Option<u64>>,
+    pub ask: bool,
+    pub max_agents: usize,
 }
 
 impl Config {
