@@ -102,10 +102,14 @@ pub fn check(text: &str) -> Result<(), Invalid> {
     Scanner::new(text, &mut buffers.written, &mut buffers.members, &mut buffers.reordered).scan().map(|_| ())
 }
 
-/// The value of a JSON string; none if the text is something else.
+/// The value of a JSON string that can be read and has no space around it; none of another value.
 pub fn string(text: &str) -> Option<String> {
+    let written = text.strip_prefix('"')?.strip_suffix('"')?;
+    if string::plain_run(written.as_bytes()) == written.len() {
+        return Some(written.to_owned());
+    }
     let canonical = Canonicalizer::default().text(text);
-    let inside = text.trim_ascii_start().strip_prefix('"').and(canonical.strip_prefix('"')?.strip_suffix('"'))?;
+    let inside = canonical.strip_prefix('"')?.strip_suffix('"')?;
     String::from_utf8(string::unescape(inside.as_bytes())).ok()
 }
 

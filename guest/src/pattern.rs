@@ -11,9 +11,9 @@ pub struct Pattern {
 impl Pattern {
     /// Takes any text; there is no invalid pattern.
     pub fn new(source: &str) -> Self {
-        let pieces: Vec<_> = split(source).collect();
-        let middle = pieces.get(1..pieces.len() - 1).unwrap_or_default();
-        Self { source: source.into(), middle: middle.iter().map(|piece| Piece::new(piece)).collect() }
+        let mut pieces = split(source);
+        let _ends = (pieces.next(), pieces.next_back());
+        Self { source: source.into(), middle: pieces.map(Piece::new).collect() }
     }
 
     /// The pattern as it was written.

@@ -264,3 +264,30 @@ fn to_wit<'a>(call: &ToolCall<'a>) -> wit::ToolCall<'a> {
     let ToolCall { agent, id, name, arguments } = *call;
     wit::ToolCall { agent, id, name, arguments }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::{Guard, State};
+    use crate::component::Component;
+    use crate::error::{CallError, Fault};
+    use crate::types::Needs;
+
+    #[test]
+    fn an_instance_that_cannot_be_replaced_is_a_fault_of_every_call() {
+        // What made the last configuration good and makes it bad now lies outside: memory, time.
+        let state = State { config: "[]".into(), needs: Needs { content: false }, instance: None };
+        let component = Component::embedded().unwrap_or_else(|error| unreachable!("{error}"));
+        let guard = Guard { component, state: Mutex::new(state) };
+        for _ in 0..2 {
+            match guard.count("main") {
+                Err(CallError { hook: "count", fault: Fault::Restart(why) }) => {
+                    assert_eq!(why, "must be an object");
+                }
+                other => unreachable!("{other:?}"),
+            }
+        }
+        assert!(guard.configure("{}").is_err(), "no instance could be asked");
+    }
+}

@@ -138,16 +138,20 @@ fn s2_what_is_kept_of_an_agent_does_not_grow_with_its_arguments() {
 }
 
 #[test]
-fn s4_short_lived_agents_leave_nothing_behind() {
-    let guard = Component::embedded().unwrap().guard(r#"{"maxAgents":1000}"#).unwrap();
+fn s4_ten_million_calls_of_a_million_short_lived_agents_leave_nothing_behind() {
+    let guard = Component::embedded().unwrap().guard(r#"{"maxAgents":10000}"#).unwrap();
     let live = |agents: std::ops::Range<u32>| {
         for number in agents {
             let agent = format!("agent-{number}");
             guard.step(&StepStart { agent: &agent, turn: 1, step: 1, prompted: true }).unwrap();
-            for _ in 0..3 {
-                let call = ToolCall { agent: Some(&agent), id: "1", name: "t", arguments: &agent };
+            for call in 0..10 {
+                // Half of the calls repeat the one before.
+                let arguments = format!("{{\"path\":\"{agent}\",\"line\":{}}}", call / 2);
+                let call = ToolCall { agent: Some(&agent), id: "1", name: "read", arguments: &arguments };
                 guard.post_execute(&call, &Outcome { status: Status::Succeeded, content: None }).unwrap();
             }
+            assert_eq!(guard.count(&agent).unwrap(), 2);
+            // The others are forgotten when it is their turn.
             if number % 2 == 0 {
                 guard.agent_ended(&agent).unwrap();
             }
@@ -155,6 +159,6 @@ fn s4_short_lived_agents_leave_nothing_behind() {
     };
     live(0..100_000);
     let memory = guard.memory();
-    live(100_000..300_000);
+    live(100_000..1_000_000);
     assert_eq!(guard.memory(), memory);
 }

@@ -14,7 +14,10 @@ const MAX_PROBLEMS: usize = 1000;
 /// A value, as it is written, and where it stands.
 #[derive(Clone)]
 pub struct Place<'a> {
-    pointer: String,
+    /// The JSON Pointer of the value; of an element, that of its array.
+    pointer: Rc<str>,
+    /// The place of an element in its array. Of millions, hardly one has a problem that needs its pointer.
+    index: Option<usize>,
     text: &'a str,
     /// The problems of the whole document.
     problems: &'a RefCell<Vec<Problem>>,
@@ -24,7 +27,7 @@ impl<'a> Place<'a> {
     /// The whole document, if it is valid JSON.
     pub fn root(document: &'a str, problems: &'a RefCell<Vec<Problem>>) -> Option<Self> {
         let text = document.trim_matches([' ', '\t', '\n', '\r']);
-        let root = Self { pointer: String::new(), text, problems };
+        let root = Self { pointer: "".into(), index: None, text, problems };
         match canonical::check(document) {
             Ok(()) => Some(root),
             Err(invalid) => {
@@ -38,7 +41,7 @@ impl<'a> Place<'a> {
     pub fn reject(&self, message: &str) {
         let mut problems = self.problems.borrow_mut();
         if problems.len() < MAX_PROBLEMS {
-            problems.push(Problem { path: self.pointer.clone(), message: message.to_owned() });
+            problems.push(Problem { path: self.pointer(), message: message.to_owned() });
         } else if problems.len() == MAX_PROBLEMS {
             let message = format!("there are more problems: these are the first {MAX_PROBLEMS}");
             problems.push(Problem { path: String::new(), message });
@@ -55,7 +58,12 @@ impl<'a> Place<'a> {
         if members.is_none() {
             self.reject("must be an object");
         }
-        Members { object: self.clone(), members: members.unwrap_or_default().into_iter(), seen: Seen::default() }
+        Members {
+            pointer: self.pointer(),
+            problems: self.problems,
+            members: members.unwrap_or_default().into_iter(),
+            seen: Seen::default(),
+        }
     }
 
     /// The same, where null stands for an object without members.
@@ -72,11 +80,21 @@ impl<'a> Place<'a> {
         if elements.is_none() {
             self.reject(message);
         }
-        Some(elements?.into_iter().enumerate().map(|(index, element)| self.within(&index.to_string(), element)))
+        let pointer = Rc::<str>::from(self.pointer());
+        let problems = self.problems;
+        Some(elements?.into_iter().enumerate().map(move |(index, text)| Self {
+            pointer: Rc::clone(&pointer),
+            index: Some(index),
+            text,
+            problems,
+        }))
     }
 
-    fn within(&self, token: &str, text: &'a str) -> Self {
-        Self { pointer: format!("{}/{token}", self.pointer), text, problems: self.problems }
+    fn pointer(&self) -> String {
+        match self.index {
+            None => (*self.pointer).to_owned(),
+            Some(index) => format!("{}/{index}", self.pointer),
+        }
     }
 
     /// The string that stands here.
@@ -125,7 +143,8 @@ impl<'a> Place<'a> {
 
 /// The members of an object that are still to be read.
 pub struct Members<'a> {
-    object: Place<'a>,
+    pointer: String,
+    problems: &'a RefCell<Vec<Problem>>,
     members: vec::IntoIter<(String, &'a str)>,
     seen: Seen,
 }
@@ -136,7 +155,8 @@ impl<'a> Iterator for Members<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let (name, value) = self.members.next()?;
-            let place = self.object.within(&pointer_token(&name), value);
+            let pointer = format!("{}/{}", self.pointer, pointer_token(&name)).into();
+            let place = Place { pointer, index: None, text: value, problems: self.problems };
             if self.seen.is_new(&name) {
                 return Some((name, place));
             }
