@@ -3,9 +3,21 @@
 # Plain cargo works as well once `make setup` has run: `cargo build`, `cargo test`, `cargo run -- demo`.
 
 CARGO_COMPONENT := 0.21.1
+CARGO_DENY := 0.20.2
+CARGO_FUZZ := 0.13.2
 
-.PHONY: help setup build demo test bench lint cargo-component clean
+# The database of advisories is a git repository, which not every network reaches.
+ADVISORIES := yes
+
+# For how long each target is fuzzed, in seconds.
+FUZZ_SECONDS := 20
+FUZZ_TARGETS := canonical configuration hooks pattern
+
+.PHONY: help setup build demo test bench lint deny fuzz reproducible cargo-component clean
 .DEFAULT_GOAL := help
+
+# Installs a cargo command, of which a debug build takes minutes and a release build far longer.
+install = @cargo $(1) --version 2>/dev/null | grep -q ' $(2)$$' || cargo install --debug --locked cargo-$(1) --version $(2)
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile | expand -t 24
@@ -34,8 +46,26 @@ lint: setup ## Check formatting, lints, documentation and scripts, with warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --package loop-guard-guest --no-deps --document-private-items
 	@if command -v shellcheck >/dev/null; then shellcheck guest/*.sh .ci/run; else echo "shellcheck is not installed: the scripts are not checked"; fi
 
+deny: ## Check licences, sources, duplicates and advisories of all dependencies; ADVISORIES=no does without their database
+	$(call install,deny,$(CARGO_DENY))
+	cargo deny check --allow license-exception-not-encountered licenses bans sources
+	cargo deny --manifest-path guest/fuzz/Cargo.toml --config deny.toml check --allow license-not-encountered licenses sources
+	@if [ $(ADVISORIES) = no ]; then echo "Advisories are not checked"; else cargo deny check advisories; fi
+
+fuzz: setup ## Fuzz the guard from the stored corpus for FUZZ_SECONDS (20) for each of FUZZ_TARGETS; what is new goes to guest/fuzz/found
+	$(call install,fuzz,$(CARGO_FUZZ))
+	@for target in $(FUZZ_TARGETS); do \
+		mkdir -p guest/fuzz/found/$$target; \
+		(cd guest/fuzz && cargo fuzz run --sanitizer none $$target found/$$target corpus/$$target -- \
+			-dict=json.dict -timeout=60 -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1) || exit; \
+	done
+
+reproducible: setup ## Build the component twice from clean, and compare the two byte for byte
+	guest/reproducible.sh
+
 cargo-component: setup ## Build the component with cargo-component, and run the scripted sessions against it
-	guest/cargo-component.sh $(CARGO_COMPONENT)
+	$(call install,component,$(CARGO_COMPONENT))
+	guest/cargo-component.sh
 
 clean: ## Delete what was built
 	cargo clean

@@ -1,20 +1,11 @@
 #!/bin/sh
-# Builds the component with cargo-component, which is installed if it is missing, and runs the scripted
-# sessions against what it built.
-#
-# usage: guest/cargo-component.sh VERSION
+# Builds the component with cargo-component, and runs the scripted sessions against what it built.
 set -eu
 
 target=wasm32-unknown-unknown
 cd "$(dirname "$0")/.."
-version=$1
 
 say() { printf 'cargo-component: %s\n' "$*" >&2; }
-
-if [ "$(cargo component --version 2>/dev/null)" != "cargo-component-component $version" ]; then
-	say "installing version $version with cargo (a debug build: it takes minutes, a release build far longer)"
-	cargo install --debug --locked cargo-component --version "$version"
-fi
 
 # It asks rustup to download this target unless the folder is there; it never looks into it.
 wasi=$(rustc --print sysroot)/lib/rustlib/wasm32-wasip1

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use etcetera::BaseStrategy;
+use etcetera::base_strategy::choose_native_strategy;
 use wasmtime::{Cache, CacheConfig};
 
 /// The user's cache of compiled code; none where there is no place for it that is theirs alone.
@@ -10,7 +12,7 @@ use wasmtime::{Cache, CacheConfig};
 /// wasmtime names the files after the component, its own version and all settings, replaces them as a whole, and deletes those not
 /// used for long. It trusts what it finds there: whoever can write to the folder can run code as the user.
 pub fn open() -> Option<Cache> {
-    let folder = private_folder(dirs::cache_dir()?.join("loop-guard"))?;
+    let folder = private_folder(choose_native_strategy().ok()?.cache_dir().join("loop-guard"))?;
     let mut config = CacheConfig::new();
     config.with_directory(folder);
     Cache::new(config).ok()
