@@ -19,7 +19,7 @@ pub struct Notice {
 /// An agent's run of equal calls (R1).
 #[derive(Debug, Default)]
 pub struct Chain {
-    last: Option<Key>,
+    last: Key,
     count: u32,
     /// The text of the last call, for as long as it is recent.
     text: Option<Ticket>,
@@ -32,14 +32,8 @@ impl Chain {
     }
 
     /// Counts a call (R1, R2).
-    fn extend(&mut self, key: Key) {
-        self.count = if self.last == Some(key) { self.count.saturating_add(1) } else { 1 };
-        self.last = Some(key);
-    }
-
-    /// Counts a call that is known to equal the last one.
-    fn extend_with_the_same(&mut self) {
-        self.count = self.count.saturating_add(1);
+    fn extend(&mut self, same: bool) {
+        self.count = if same { self.count.saturating_add(1) } else { 1 };
     }
 }
 
@@ -66,10 +60,11 @@ pub fn observe(
     arguments: String,
 ) -> Option<Notice> {
     if chain.text.is_some_and(|text| reader.recent.is_same(text, tool, &arguments)) {
-        chain.extend_with_the_same();
+        chain.extend(true);
         return notice(config, chain.count, &mut reader.canonicalizer, tool, &arguments);
     }
-    chain.extend(reader.canonicalizer.key(tool, &arguments));
+    let same = reader.canonicalizer.identify(tool, &arguments, &mut chain.last);
+    chain.extend(same);
     let notice = notice(config, chain.count, &mut reader.canonicalizer, tool, &arguments);
     chain.text = reader.recent.keep(tool, arguments);
     notice
@@ -110,7 +105,6 @@ fn detailed(tool: &str, count: u32, arguments: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Chain, Notice, Reader, observe, tracks};
-    use crate::canonical::Canonicalizer;
     use crate::config::{Config, ReminderConfig};
 
     fn config(json: &str) -> ReminderConfig {
@@ -206,12 +200,9 @@ mod tests {
     #[test]
     fn the_count_saturates() {
         let mut chain = Chain::default();
-        let key = Canonicalizer::default().key("t", "");
-        chain.extend(key);
+        chain.extend(false);
         chain.count = u32::MAX;
-        chain.extend(key);
-        assert_eq!(chain.count(), u32::MAX);
-        chain.extend_with_the_same();
+        chain.extend(true);
         assert_eq!(chain.count(), u32::MAX);
     }
 }

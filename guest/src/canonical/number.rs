@@ -1,5 +1,15 @@
 //! Numbers by their exact value (C4), in the layout of RFC 8785 (section 3.2.2.3).
 
+/// The length of the number that `text` begins with, if it is one of the most usual: a positive integer of few digits, which is written
+/// as its canonical text has it. 0 of any other.
+pub fn plain_integer(text: &[u8]) -> usize {
+    let length = text.iter().take(16).take_while(|byte| byte.is_ascii_digit()).count();
+    match (text.first(), text.get(length)) {
+        (Some(b'1'..=b'9'), Some(b',' | b'}' | b']')) => length,
+        _ => 0,
+    }
+}
+
 /// The parts of a JSON number, as its grammar splits it.
 #[derive(Debug, Clone, Copy)]
 pub struct Number<'a> {
@@ -149,13 +159,34 @@ fn without_leading_zeros(digits: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
-    use super::Number;
+    use super::{Number, plain_integer};
 
     fn canonical(text: &str) -> Option<String> {
         let (number, length) = Number::take(text.as_bytes())?;
         let mut out = Vec::new();
         number.write(&mut out);
         (length == text.len()).then(|| String::from_utf8(out).unwrap_or_default())
+    }
+
+    #[test]
+    fn c4_plain_integers() {
+        for (text, expected) in [
+            ("1,", 1),
+            ("1234567890123456]", 16),
+            ("9}", 1),
+            ("12345678901234567,", 0),
+            ("1", 0),
+            ("1 ,", 0),
+            ("0,", 0),
+            ("01,", 0),
+            ("-1,", 0),
+            ("1.5,", 0),
+            ("1e5,", 0),
+            (",", 0),
+            ("", 0),
+        ] {
+            assert_eq!(plain_integer(text.as_bytes()), expected, "of {text:?}");
+        }
     }
 
     #[test]

@@ -18,25 +18,41 @@ pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
 }
 
 /// The beginning of a canonical string's value as a number: of two strings with different numbers, the one with
-/// the smaller comes first.
-pub fn prefix(text: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    for (byte, &written) in bytes.iter_mut().zip(text) {
-        *byte = written;
+/// the smaller comes first. The string is the first `length` bytes of `text`.
+pub fn prefix(text: &[u8], length: usize) -> u64 {
+    // Reading beyond the end of a short string is faster than not to.
+    let word = match text.first_chunk() {
+        Some(beginning) => u64::from_be_bytes(*beginning),
+        None => text.iter().rev().fold(0, |word, &byte| word >> 8 | u64::from(byte) << 56),
+    };
+    let beyond = u64::MAX.checked_shr(8 * u32::try_from(length).unwrap_or(8)).unwrap_or(0);
+    let word = word & !beyond;
+    if !may_differ_from_value(word) {
+        return word;
     }
-    if bytes.iter().any(|&byte| byte == b'\\' || byte >= 0xee) {
-        let mut at = 0;
-        for byte in &mut bytes {
-            // Here the characters up to U+FFFF come behind those beyond (see `compare`).
-            *byte = match value_at(text, at) {
-                Some(byte @ 0xee..=0xef) => byte + 0x10,
-                Some(byte) => byte,
-                None => 0,
-            };
-            at += length_at(text, at);
-        }
+    let text = text.get(..length).unwrap_or_default();
+    let mut at = 0;
+    let mut bytes = [0; 8];
+    for byte in &mut bytes {
+        // Here the characters up to U+FFFF come behind those beyond (see `compare`).
+        *byte = match value_at(text, at) {
+            Some(byte @ 0xee..=0xef) => byte + 0x10,
+            Some(byte) => byte,
+            None => 0,
+        };
+        at += length_at(text, at);
     }
     u64::from_be_bytes(bytes)
+}
+
+/// Looks at eight bytes at once: whether any is a backslash or stands for a character above U+D7FF. It may say so of others.
+fn may_differ_from_value(word: u64) -> bool {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGHEST: u64 = ONES << 7;
+    let backslash = word ^ (ONES * b'\\' as u64);
+    let is_backslash = backslash.wrapping_sub(ONES) & !backslash;
+    let is_three_bytes_or_more = word & word << 1 & word << 2;
+    (is_backslash | is_three_bytes_or_more) & HIGHEST != 0
 }
 
 /// Where the escape begins that `text` ends within; the end of `text` if it ends within none.
@@ -108,7 +124,8 @@ mod tests {
                 for (j, b) in sorted.iter().enumerate() {
                     let (a, b) = (format!("{before}{a}"), format!("{before}{b}"));
                     assert_eq!(compare(a.as_bytes(), b.as_bytes()), i.cmp(&j), "{a:?} and {b:?}");
-                    let prefixes = prefix(a.as_bytes()).cmp(&prefix(b.as_bytes()));
+                    let prefix = |name: &str, after: &str| prefix(format!("{name}{after}").as_bytes(), name.len());
+                    let prefixes = prefix(&a, "").cmp(&prefix(&b, r#"":"\\n""#));
                     assert!(prefixes.is_eq() || prefixes == i.cmp(&j), "{a:?} and {b:?}");
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::number::Number;
+use super::number::{self, Number};
 use super::{order, string};
 
 /// Why a text cannot be read, and where.
@@ -147,7 +147,7 @@ impl<'a> Scanner<'a> {
         self.string()?;
         let name_end = self.position() - 1;
         let mut member = Member { name, name_end, end: name_end, prefix: 0 };
-        member.prefix = order::prefix(self.name(&member));
+        member.prefix = order::prefix(self.from_name_on(&member), name_end - name);
         self.skip_white_space();
         self.separator(b':')?;
         self.value(depth)?;
@@ -244,6 +244,11 @@ impl<'a> Scanner<'a> {
     }
 
     fn number(&mut self) -> Result<(), Reason> {
+        let plain = number::plain_integer(self.rest());
+        if plain > 0 {
+            self.at += plain;
+            return Ok(());
+        }
         let (number, length) = Number::take(self.rest()).ok_or(Reason::Unexpected)?;
         let start = self.at;
         self.at += length;
@@ -311,10 +316,16 @@ impl<'a> Scanner<'a> {
     }
 
     fn name(&self, member: &Member) -> &[u8] {
+        slice(self.from_name_on(member), 0, member.name_end - member.name)
+    }
+
+    /// The canonical text from a name on, or a part of it that holds the name.
+    fn from_name_on(&self, member: &Member) -> &[u8] {
         match member.name.checked_sub(self.out.len()) {
-            Some(offset) => slice(self.text, self.kept + offset, self.kept + member.name_end - self.out.len()),
-            None => slice(self.out, member.name, member.name_end),
+            Some(offset) => self.text.get(self.kept + offset..),
+            None => self.out.get(member.name..),
         }
+        .unwrap_or_default()
     }
 
     fn rest(&self) -> &'a [u8] {

@@ -1,0 +1,161 @@
+//! What tells tool calls apart: the tool's name and the canonical arguments, or a digest of the two (S2).
+
+use std::mem;
+
+/// Identifies a tool call. Two calls have the same key if, and only if, their tools have the same name and the canonical texts of
+/// their arguments are equal.
+///
+/// A short call is its own key; of a longer one the key is a collision-resistant digest. By default, the key of no call.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Key(Vec<u8>);
+
+/// The kind of a key is its first byte.
+const WHOLE: u8 = 0;
+const DIGEST: u8 = 1;
+
+/// Names and arguments that are together no longer than this, in bytes, are kept as they are: this takes a fraction of the time.
+const MAX_WHOLE: usize = 512;
+
+/// BLAKE3 hashes four chunks of 1 KiB at once with SIMD, in little more than the time of one, where they begin at a multiple of that.
+const CHUNK: usize = 1 << 10;
+const CHUNKS: usize = 4 * CHUNK;
+
+impl Key {
+    /// Becomes the key of a call, where `tool` and `canonical` are together no longer than is kept.
+    fn set_whole(&mut self, tool: &str, canonical: &[u8]) {
+        self.0.clear();
+        self.0.push(WHOLE);
+        self.0.extend_from_slice(&(tool.len() as u64).to_le_bytes());
+        self.0.extend_from_slice(tool.as_bytes());
+        self.0.extend_from_slice(canonical);
+    }
+
+    /// Becomes the key of a call, and says whether it was that already. `next` is a buffer.
+    pub fn replace(&mut self, tool: &str, canonical: &[u8], next: &mut Self) -> bool {
+        if tool.len() + canonical.len() <= MAX_WHOLE {
+            next.set_whole(tool, canonical);
+        } else {
+            let mut digest = Digest::default();
+            digest.update(canonical);
+            digest.finish(tool, next);
+        }
+        self.replace_with(next)
+    }
+
+    /// Becomes another key, and says whether it was the same.
+    pub fn replace_with(&mut self, next: &Self) -> bool {
+        let same = self == next;
+        if !same {
+            self.0.clear();
+            self.0.extend_from_slice(&next.0);
+        }
+        same
+    }
+}
+
+/// Computes the key of a call whose canonical arguments come in pieces, and are too long to be kept.
+#[derive(Default)]
+pub struct Digest {
+    hasher: blake3::Hasher,
+    length: u64,
+    /// What has not been hashed yet.
+    rest: Vec<u8>,
+}
+
+impl Digest {
+    /// Whether a call must be told apart by a digest, whatever is made of its arguments when they become longer.
+    pub fn is_needed(tool: &str, arguments: &str) -> bool {
+        tool.len() + arguments.len() > MAX_WHOLE
+    }
+
+    /// Reads the next piece of the arguments.
+    pub fn update(&mut self, piece: &[u8]) {
+        self.length += piece.len() as u64;
+        let mut piece = piece;
+        if self.rest.is_empty() {
+            let (whole, rest) = piece.split_at(piece.len() - piece.len() % CHUNKS);
+            self.hasher.update(whole);
+            piece = rest;
+        }
+        self.rest.extend_from_slice(piece);
+        if self.rest.len() >= CHUNKS {
+            let rest = mem::take(&mut self.rest);
+            self.length -= rest.len() as u64;
+            self.update(&rest);
+        }
+    }
+
+    /// Sets `key` to that of the call.
+    ///
+    /// What is hashed is the arguments, the name, zeros, and the lengths of the first two, so that no two calls have it in common.
+    pub fn finish(mut self, tool: &str, key: &mut Key) {
+        self.rest.extend_from_slice(tool.as_bytes());
+        let lengths = [self.length.to_le_bytes(), (tool.len() as u64).to_le_bytes()];
+        let end = self.rest.len() + size_of_val(&lengths);
+        // Four chunks take little longer than one and a bit.
+        if end % CHUNKS > CHUNK {
+            self.rest.resize(self.rest.len() + (CHUNKS - end % CHUNKS), 0);
+        }
+        self.rest.extend_from_slice(lengths.as_flattened());
+        self.hasher.update(&self.rest);
+        key.0.clear();
+        key.0.push(DIGEST);
+        key.0.extend_from_slice(self.hasher.finalize().as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Digest, Key};
+
+    fn key(tool: &str, canonical: &str) -> Key {
+        let mut key = Key::default();
+        assert!(!key.replace(tool, canonical.as_bytes(), &mut Key::default()));
+        assert!(key.replace(tool, canonical.as_bytes(), &mut Key::default()), "it is the same now");
+        key
+    }
+
+    #[test]
+    fn s2_a_key_is_short_whatever_the_call() {
+        for length in [0, 1, 500, 512, 513, 1023, 1024, 4095, 4096, 5000, 100_000] {
+            let key = key("tool", &"x".repeat(length));
+            assert!(key.0.len() <= 521, "{length}: {}", key.0.len());
+        }
+    }
+
+    #[test]
+    fn a_key_separates_name_and_arguments() {
+        for length in [1, 300, 505, 600, 1100, 4090, 4096, 9000] {
+            let text = "1".repeat(length);
+            let keys = [
+                key("a", &text),
+                key("b", &text),
+                key("a1", &text[1..]),
+                key("a", &format!("{text}a")),
+                key("a", &format!("{text}\0")),
+                key("", &format!("{text}a")),
+                key(&text, "a"),
+            ];
+            for (i, a) in keys.iter().enumerate() {
+                for (j, b) in keys.iter().enumerate() {
+                    assert_eq!(a == b, i == j, "{length} {i} {j}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_text_in_pieces_has_the_same_key() {
+        for length in [1000, 1024, 4080, 4096, 4097, 12_288, 70_000] {
+            let text: String = (0..length).map(|i| char::from(b'a' + (i % 23) as u8)).collect();
+            let whole = key("tool", &text);
+            for size in [1, 100, 1023, 4096, 5000] {
+                let mut digest = Digest::default();
+                text.as_bytes().chunks(size).for_each(|piece| digest.update(piece));
+                let mut pieces = Key::default();
+                digest.finish("tool", &mut pieces);
+                assert_eq!(pieces, whole, "{length} in pieces of {size}");
+            }
+        }
+    }
+}
