@@ -38,6 +38,12 @@ fn the_embedded_component_imports_nothing() {
 }
 
 #[test]
+fn the_component_is_small() {
+    let size = Component::embedded_bytes().len();
+    assert!(size <= 128 << 10, "{size} bytes");
+}
+
+#[test]
 fn guards_of_one_component_share_nothing() {
     let component = Component::embedded().unwrap();
     let (a, b) = (component.guard("{}").unwrap(), component.guard("{}").unwrap());

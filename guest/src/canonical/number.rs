@@ -43,11 +43,16 @@ impl<'a> Number<'a> {
         Some((Self { negative, integer, fraction, exponent_negative, exponent }, text.len() - rest.len()))
     }
 
-    /// Whether the number is written as its canonical text has it. Of other numbers than integers, some would be that are not
-    /// recognised.
+    /// Whether the number is written as its canonical text has it. With an exponent, some are that are not recognised.
     pub fn is_canonical(self) -> bool {
-        let is_integer = self.fraction.is_empty() && self.exponent.is_empty();
-        is_integer && self.integer.len() <= 21 && !(self.negative && self.integer == b"0")
+        let is_zero = self.integer == b"0";
+        let is_plain = self.exponent.is_empty() && self.integer.len() <= 21;
+        is_plain
+            && match self.fraction {
+                [] => !(self.negative && is_zero),
+                [.., b'0'] => false,
+                fraction => !is_zero || !fraction.starts_with(b"000000"),
+            }
     }
 
     /// Writes the number with all the digits of its value: plain from 1e-6 to below 1e21, with an exponent
@@ -58,42 +63,43 @@ impl<'a> Number<'a> {
         reason = "points are cast where they are known to be small"
     )]
     pub fn write(self, out: &mut Vec<u8>) {
-        let all = self.integer.iter().chain(self.fraction);
-        let leading_zeros = all.clone().take_while(|&&digit| digit == b'0').count();
-        let trailing_zeros = all.clone().rev().take_while(|&&digit| digit == b'0').count();
-        let digits = self.integer.len() + self.fraction.len();
-        if leading_zeros == digits {
-            return out.push(b'0');
-        }
-        let count = digits - leading_zeros - trailing_zeros;
-        let significant = all.skip(leading_zeros).take(count);
+        let start = out.len();
         if self.negative {
             out.push(b'-');
         }
-        // The value is 0.SIGNIFICANT times ten to the power of `point`.
-        let shift = self.integer.len() as i64 - leading_zeros as i64;
+        let first = out.len();
+        out.extend_from_slice(self.integer);
+        out.extend_from_slice(self.fraction);
+        let digits = out.get(first..).unwrap_or_default();
+        let zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
+        let Some(last) = digits.iter().rposition(|&digit| digit != b'0') else {
+            out.truncate(start);
+            return out.push(b'0');
+        };
+        out.truncate(first + last + 1);
+        out.drain(first..first + zeros);
+        let count = out.len() - first;
+        // The value is 0.DIGITS times ten to the power of `point`.
+        let shift = self.integer.len() as i64 - zeros as i64;
         let point = self.small_exponent().map(|exponent| exponent + shift);
         match point {
             Some(point @ 1..=21) => {
-                let start = out.len();
-                out.extend(significant);
                 let point = point as usize;
                 if point < count {
-                    out.insert(start + point, b'.');
+                    out.insert(first + point, b'.');
                 } else {
-                    out.resize(start + point, b'0');
+                    out.resize(first + point, b'0');
                 }
             }
             Some(point @ -5..=0) => {
+                let digits = out.split_off(first);
                 out.extend_from_slice(b"0.");
                 out.resize(out.len() + point.unsigned_abs() as usize, b'0');
-                out.extend(significant);
+                out.extend_from_slice(&digits);
             }
             _ => {
-                let start = out.len();
-                out.extend(significant);
                 if count > 1 {
-                    out.insert(start + 1, b'.');
+                    out.insert(first + 1, b'.');
                 }
                 out.push(b'e');
                 match point {
