@@ -6,6 +6,9 @@ CARGO_COMPONENT := 0.21.1
 CARGO_DENY := 0.20.2
 CARGO_FUZZ := 0.13.2
 
+# npm writes this file last.
+NPM_PACKAGES := host-test/js/node_modules/.package-lock.json
+
 # The database of advisories is a git repository, which not every network reaches.
 ADVISORIES := yes
 
@@ -35,8 +38,11 @@ demo: build ## See the guard at work on the built-in sessions
 test: build ## Run all tests; LOOP_GUARD_SESSIONS=FOLDER replays the recorded sessions in it as well
 	cargo test --workspace --no-fail-fast $(if $(LOOP_GUARD_SESSIONS),-- --include-ignored)
 
-bench: setup ## Measure what a call costs, against targets; needs Node.js
+bench: setup $(NPM_PACKAGES) ## Measure what a call costs, against targets; needs Node.js and npm
 	cargo bench --package loop-guard --profile dev --bench guard
+
+$(NPM_PACKAGES): host-test/js/package-lock.json
+	cd host-test/js && npm ci --ignore-scripts
 
 lint: setup ## Check formatting, lints, documentation and scripts, with warnings denied
 	cargo fmt --all --check
@@ -69,3 +75,4 @@ cargo-component: setup ## Build the component with cargo-component, and run the 
 
 clean: ## Delete what was built
 	cargo clean
+	rm -rf host-test/js/build

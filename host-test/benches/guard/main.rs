@@ -2,13 +2,13 @@
 //! against their targets.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, clippy::cast_precision_loss, reason = "a benchmark")]
 
+mod node;
 mod summary;
 mod texts;
 
 use std::cell::Cell;
 use std::hint::black_box;
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput};
@@ -18,6 +18,7 @@ use texts::{SHAPES, SIZES, Texts};
 const STUB: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stub.wasm"));
 
 fn main() {
+    node::transpile(Component::embedded_bytes());
     let mut criterion = Criterion::default()
         .warm_up_time(Duration::from_millis(200))
         .measurement_time(Duration::from_millis(600))
@@ -30,7 +31,7 @@ fn main() {
     hooks(&mut criterion, &component, &stub);
     start(&mut criterion);
     criterion.final_summary();
-    summary::print(&javascript());
+    summary::print(&node::measure());
 }
 
 fn call(arguments: &str) -> ToolCall<'_> {
@@ -113,12 +114,4 @@ fn start(criterion: &mut Criterion) {
     };
     run();
     criterion.bench_function("start", |bencher| bencher.iter(run));
-}
-
-/// The same calls through a guard in JavaScript, as JSON.
-fn javascript() -> String {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/guard/javascript.mjs");
-    let mut node = Command::new("node").arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    node.stdin.take().unwrap().write_all(texts::export().as_bytes()).unwrap();
-    String::from_utf8(node.wait_with_output().unwrap().stdout).unwrap()
 }

@@ -5,19 +5,9 @@ use std::path::PathBuf;
 
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
-use serde::Deserialize;
 
+use crate::node::Measured;
 use crate::texts::{SHAPES, SIZES};
-
-/// The times of the JavaScript guard, in nanoseconds.
-#[derive(Deserialize)]
-struct JavaScript {
-    shape: String,
-    size: String,
-    different: f64,
-    same: f64,
-    parsed: f64,
-}
 
 /// The median of a benchmark of this run, in nanoseconds, as criterion left it.
 fn time(group: &str, benchmark: &str) -> f64 {
@@ -28,8 +18,7 @@ fn time(group: &str, benchmark: &str) -> f64 {
     estimates.pointer("/median/point_estimate").and_then(serde_json::Value::as_f64).unwrap()
 }
 
-pub fn print(javascript: &str) {
-    let javascript: Vec<JavaScript> = serde_json::from_str(javascript).unwrap();
+pub fn print(node: &Measured) {
     let mut times = table([
         "arguments",
         "floor",
@@ -52,7 +41,7 @@ pub fn print(javascript: &str) {
                     .map(|name| time(&group, name));
             let [native_same, native_different, ignored] =
                 ["native same", "native different", "ignored_any"].map(|name| time(&group, name));
-            let js = javascript.iter().find(|js| js.shape == shape.name && js.size == *size).unwrap();
+            let js = node.calls.iter().find(|js| js.shape == shape.name && js.size == *size).unwrap();
             let cells =
                 [floor, same, respelled, different, native_same, native_different, ignored, js.different, js.parsed];
             times.add_row(std::iter::once(group.clone()).chain(cells.map(duration)));
@@ -89,6 +78,46 @@ pub fn print(javascript: &str) {
     println!(
         "\nTimes of one call\n{times}\n\nRatios, with targets and verdicts\n{verdicts}\n\nHooks that read no arguments\n{hooks}"
     );
+    println!("\nIn Node, through jco\n{}\n\nMemory that Node keeps for each agent\n{}", calls(node), memory(node));
+}
+
+/// The component as a host in Node calls it, with arguments that it has as a value, beside the guard in JavaScript.
+fn calls(node: &Measured) -> Table {
+    let mut table = table([
+        "arguments",
+        "jco same",
+        "jco different",
+        "JS same",
+        "JS different",
+        "jco ÷ JS same",
+        "jco ÷ JS different",
+    ]);
+    for call in &node.calls {
+        let is_short = SIZES.iter().take(3).any(|(size, _)| call.size == *size);
+        let target = if is_short { Some(3.0) } else { (call.shape == "nested").then_some(1.0) };
+        let cells = [call.jco_same, call.jco_different, call.same, call.different].map(duration);
+        table.add_row(
+            std::iter::once(format!("{} {}", call.shape, call.size)).chain(cells).chain([
+                at_most(call.jco_same / call.same, target),
+                at_most(call.jco_different / call.different, target),
+            ]),
+        );
+    }
+    table
+}
+
+/// What agents leave behind that have made one call each.
+fn memory(node: &Measured) -> Table {
+    let mut table = table(["arguments", "jco", "JS", "jco ÷ 1 KiB"]);
+    for kept in &node.memory {
+        table.add_row([
+            format!("{} {}", kept.shape, kept.size),
+            format!("{:.0} B", kept.jco),
+            format!("{:.0} B", kept.javascript),
+            at_most(kept.jco / 1024.0, Some(1.0)),
+        ]);
+    }
+    table
 }
 
 fn table<const N: usize>(header: [&str; N]) -> Table {
