@@ -123,18 +123,25 @@ fn text_at_the_bound_is_answered_whatever_it_is() {
 
 #[test]
 fn s2_what_is_kept_of_an_agent_does_not_grow_with_its_arguments() {
-    let guard = Component::embedded().unwrap().guard("{}").unwrap();
-    let mut arguments = "x".repeat(100_000);
-    for number in 0..100_000 {
-        let agent = number.to_string();
-        arguments.replace_range(..agent.len(), &agent);
-        guard.step(&StepStart { agent: &agent, turn: 1, step: 1, prompted: true }).unwrap();
-        let call = ToolCall { agent: Some(&agent), id: "1", name: "write", arguments: &arguments };
-        guard.post_execute(&call, &Outcome { status: Status::Succeeded, content: None }).unwrap();
+    let component = Component::embedded().unwrap();
+    // Calls of up to 512 bytes are kept as they are, of longer ones a digest.
+    for (size, most_for_each) in [(500, 1024), (100_000, 512)] {
+        let guard = component.guard("{}").unwrap();
+        let mut arguments = "x".repeat(size);
+        for number in 0..100_000 {
+            let agent = number.to_string();
+            arguments.replace_range(..agent.len(), &agent);
+            guard.step(&StepStart { agent: &agent, turn: 1, step: 1, prompted: true }).unwrap();
+            let call = ToolCall { agent: Some(&agent), id: "1", name: "write", arguments: &arguments };
+            guard.post_execute(&call, &Outcome { status: Status::Succeeded, content: None }).unwrap();
+        }
+        assert_eq!(guard.count("0").unwrap(), 1);
+        assert_eq!(guard.count("99999").unwrap(), 1);
+        // Beside the agents there are the texts of the last calls.
+        let recent = 10 << 20;
+        assert!(guard.memory() < 100_000 * most_for_each + recent, "{size}: {} bytes", guard.memory());
+        assert!(guard.memory() < 128 << 20, "{size}: {} bytes", guard.memory());
     }
-    assert_eq!(guard.count("0").unwrap(), 1);
-    assert_eq!(guard.count("99999").unwrap(), 1);
-    assert!(guard.memory() < 128 << 20, "{} bytes", guard.memory());
 }
 
 #[test]

@@ -47,6 +47,8 @@ impl Key {
         let same = self == next;
         if !same {
             self.0.clear();
+            // There is one for each agent: no room is kept in advance.
+            self.0.reserve_exact(next.0.len());
             self.0.extend_from_slice(&next.0);
         }
         same
