@@ -45,7 +45,7 @@ fn compiled_code_is_kept_in_a_folder_of_the_user_alone() {
     replay(home.path());
     assert_eq!(mode(&home.path().join(".cache/loop-guard")), 0o700);
     let first = kept(home.path());
-    assert_ne!(first, [PathBuf::new(); 0]);
+    assert_ne!(first, Vec::<PathBuf>::new());
     replay(home.path());
     assert_eq!(kept(home.path()), first);
 }
@@ -73,11 +73,11 @@ fn a_folder_that_others_can_write_to_is_not_used() {
     for mode in [0o777, 0o770, 0o707] {
         fs::set_permissions(&folder, Permissions::from_mode(mode)).unwrap();
         replay(home.path());
-        assert_eq!(kept(home.path()), [PathBuf::new(); 0], "{mode:o}");
+        assert_eq!(kept(home.path()), Vec::<PathBuf>::new(), "{mode:o}");
     }
     fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
     replay(home.path());
-    assert_ne!(kept(home.path()), [PathBuf::new(); 0]);
+    assert_ne!(kept(home.path()), Vec::<PathBuf>::new());
 }
 
 #[test]

@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn the_same_text_in_pieces_has_the_same_key() {
         for length in [1000, 1024, 4080, 4096, 4097, 12_288, 70_000] {
-            let text: String = (0..length).map(|i| char::from(b'a' + (i % 23) as u8)).collect();
+            let text: String = ('a'..='w').cycle().take(length).collect();
             let whole = key("tool", &text);
             for size in [1, 100, 1023, 4096, 5000] {
                 let mut digest = Digest::default();

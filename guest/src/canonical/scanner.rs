@@ -147,7 +147,7 @@ impl<'a> Scanner<'a> {
         self.string()?;
         let name_end = self.position() - 1;
         let mut member = Member { name, name_end, end: name_end, prefix: 0 };
-        member.prefix = order::prefix(self.from_name_on(&member), name_end - name);
+        member.prefix = order::prefix(self.text_at(&member), name_end - name);
         self.skip_white_space();
         self.separator(b':')?;
         self.value(depth)?;
@@ -316,11 +316,11 @@ impl<'a> Scanner<'a> {
     }
 
     fn name(&self, member: &Member) -> &[u8] {
-        slice(self.from_name_on(member), 0, member.name_end - member.name)
+        slice(self.text_at(member), 0, member.name_end - member.name)
     }
 
-    /// The canonical text from a name on, or a part of it that holds the name.
-    fn from_name_on(&self, member: &Member) -> &[u8] {
+    /// The canonical text from the name of a member on, at least to the end of the name.
+    fn text_at(&self, member: &Member) -> &[u8] {
         match member.name.checked_sub(self.out.len()) {
             Some(offset) => self.text.get(self.kept + offset..),
             None => self.out.get(member.name..),
