@@ -233,8 +233,9 @@ fn describe(text: &str, Invalid { at, reason }: Invalid) -> String {
         (Reason::TooDeep, _) => format!("nested deeper than {MAX_DEPTH} levels"),
         (Reason::LoneSurrogate, _) => "an escape for half of a surrogate pair".to_owned(),
         (Reason::Unexpected, None) => "the text ends too early".to_owned(),
-        (Reason::Unexpected, Some(found @ '\0'..' ')) => format!("unexpected character U+{:04X}", u32::from(found)),
-        (Reason::Unexpected, Some(found)) => format!("unexpected {found}"),
+        (Reason::Unexpected, Some(found @ '!'..='~')) => format!("unexpected {found}"),
+        // It may be one that nobody sees.
+        (Reason::Unexpected, Some(found)) => format!("unexpected character U+{:04X}", u32::from(found)),
     };
     let line = 1 + before.chars().filter(|&character| character == '\n').count();
     let column = 1 + before.chars().rev().take_while(|&character| character != '\n').count();
