@@ -12,14 +12,18 @@ use wasmtime::{Cache, CacheConfig};
 /// wasmtime names the files after the component, its own version and all settings, replaces them as a whole, and deletes those not
 /// used for long. It trusts what it finds there: whoever can write to the folder can run code as the user.
 pub fn open() -> Option<Cache> {
-    let folder = private_folder(choose_native_strategy().ok()?.cache_dir().join("loop-guard"))?;
+    // A folder for this alone: wasmtime deletes what it does not know in it.
+    let folder = private_folder(choose_native_strategy().ok()?.cache_dir().join("loop-guard/compiled"))?;
     let mut config = CacheConfig::new();
     config.with_directory(folder);
     Cache::new(config).ok()
 }
 
-/// Makes the folder unless it is there; none if others than the user could write to it.
+/// Makes the folder unless it is there; none if others than the user can enter it.
 fn private_folder(folder: PathBuf) -> Option<PathBuf> {
+    if !folder.is_absolute() {
+        return None;
+    }
     if !folder.exists() {
         create(&folder).ok()?;
     }
@@ -37,7 +41,7 @@ fn create(folder: &Path) -> std::io::Result<()> {
 fn is_private(folder: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
 
-    folder.is_dir() && folder.mode() & 0o022 == 0 && folder.uid() == rustix::process::geteuid().as_raw()
+    folder.is_dir() && folder.mode() & 0o077 == 0 && folder.uid() == rustix::process::geteuid().as_raw()
 }
 
 #[cfg(not(unix))]

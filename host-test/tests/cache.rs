@@ -19,7 +19,7 @@ fn replay(home: &Path) {
 
 /// The compiled code that is kept for a user with this home folder.
 fn kept(home: &Path) -> Vec<PathBuf> {
-    let mut folders = vec![home.join(".cache/loop-guard")];
+    let mut folders = vec![home.join(".cache/loop-guard/compiled")];
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten() {
@@ -43,7 +43,7 @@ fn mode(path: &Path) -> u32 {
 fn compiled_code_is_kept_in_a_folder_of_the_user_alone() {
     let home = tempfile::tempdir().unwrap();
     replay(home.path());
-    assert_eq!(mode(&home.path().join(".cache/loop-guard")), 0o700);
+    assert_eq!(mode(&home.path().join(".cache/loop-guard/compiled")), 0o700);
     let first = kept(home.path());
     assert_ne!(first, Vec::<PathBuf>::new());
     replay(home.path());
@@ -66,16 +66,16 @@ fn a_damaged_file_is_compiled_anew() {
 }
 
 #[test]
-fn a_folder_that_others_can_write_to_is_not_used() {
+fn a_folder_that_others_can_enter_is_not_used() {
     let home = tempfile::tempdir().unwrap();
-    let folder = home.path().join(".cache/loop-guard");
+    let folder = home.path().join(".cache/loop-guard/compiled");
     fs::create_dir_all(&folder).unwrap();
-    for mode in [0o777, 0o770, 0o707] {
+    for mode in [0o777, 0o770, 0o707, 0o755] {
         fs::set_permissions(&folder, Permissions::from_mode(mode)).unwrap();
         replay(home.path());
         assert_eq!(kept(home.path()), Vec::<PathBuf>::new(), "{mode:o}");
     }
-    fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
     replay(home.path());
     assert_ne!(kept(home.path()), Vec::<PathBuf>::new());
 }
@@ -84,8 +84,8 @@ fn a_folder_that_others_can_write_to_is_not_used() {
 fn a_link_is_not_followed() {
     let home = tempfile::tempdir().unwrap();
     let elsewhere = tempfile::tempdir().unwrap();
-    fs::create_dir(home.path().join(".cache")).unwrap();
-    std::os::unix::fs::symlink(elsewhere.path(), home.path().join(".cache/loop-guard")).unwrap();
+    fs::create_dir_all(home.path().join(".cache/loop-guard")).unwrap();
+    std::os::unix::fs::symlink(elsewhere.path(), home.path().join(".cache/loop-guard/compiled")).unwrap();
     replay(home.path());
     assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
 }

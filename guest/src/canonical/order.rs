@@ -25,7 +25,7 @@ pub fn prefix(text: &[u8], length: usize) -> u64 {
         Some(beginning) => u64::from_be_bytes(*beginning),
         None => text.iter().rev().fold(0, |word, &byte| word >> 8 | u64::from(byte) << 56),
     };
-    let beyond = u64::MAX.checked_shr(8 * u32::try_from(length).unwrap_or(8)).unwrap_or(0);
+    let beyond = u64::MAX.checked_shr(8 * u32::try_from(length.min(8)).unwrap_or(8)).unwrap_or(0);
     let word = word & !beyond;
     if !may_differ_from_value(word) {
         return word;
