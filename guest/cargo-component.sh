@@ -16,8 +16,7 @@ fi
 
 # A folder of its own: cargo would put the core module back where this puts the component.
 folder=${CARGO_TARGET_DIR:-target}/cargo-component
-# The same flags as in host-test/build.rs.
-CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS='-Ctarget-feature=+simd128 -Cllvm-args=--inline-threshold=150' \
+CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS=$(cat guest/rustflags) \
 	cargo component build --package loop-guard-guest --target "$target" --profile guest --target-dir "$folder"
 component=$folder/$target/guest/loop_guard_guest.wasm
 

@@ -23,7 +23,9 @@ fn main() {
 fn run() -> Result<(), Box<dyn Error>> {
     let host = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
     let workspace = host.parent().ok_or("this package has left its workspace")?;
-    for input in ["guest/src", "guest/examples", "guest/Cargo.toml", "wit", "Cargo.toml", "Cargo.lock"] {
+    for input in
+        ["guest/src", "guest/examples", "guest/Cargo.toml", "guest/rustflags", "wit", "Cargo.toml", "Cargo.lock"]
+    {
         println!("cargo::rerun-if-changed={}", workspace.join(input).display());
     }
     let out = PathBuf::from(variable("OUT_DIR")?);
@@ -92,6 +94,8 @@ fn build_guest(workspace: &Path, out: &Path) -> Result<PathBuf, Box<dyn Error>> 
     Ok(target_folder.join(TARGET).join("guest"))
 }
 
+/// The flags in `guest/rustflags`, and those that depend on the machine.
+///
 /// SIMD is what hashing and comparing are fast with; every host that runs components has it. Inlining less than by default makes the
 /// component 3 % smaller and no call more than 3 % slower. Panic messages contain paths of source files: the same component on every
 /// machine needs the same paths.
@@ -101,7 +105,8 @@ fn guest_flags(workspace: &Path) -> Result<OsString, Box<dyn Error>> {
         None => env::home_dir().ok_or("there is no home folder, and CARGO_HOME is not set")?.join(".cargo"),
     };
     let sysroot = folder_of_rustc(&["--print", "sysroot"])?;
-    let mut flags = OsString::from("-Ctarget-feature=+simd128\x1f-Cllvm-args=--inline-threshold=150");
+    let chosen = fs::read_to_string(workspace.join("guest/rustflags"))?;
+    let mut flags = OsString::from(chosen.split_whitespace().collect::<Vec<_>>().join("\x1f"));
     for (from, to) in [(workspace, "loop-guard"), (&cargo_home, "cargo"), (&sysroot, "rust")] {
         flags.push("\x1f--remap-path-prefix=");
         flags.push(from);

@@ -12,7 +12,7 @@ mod string;
 pub use key::Key;
 pub use number::Number;
 pub use scanner::{Invalid, MAX_DEPTH, Reason};
-pub use string::escape;
+pub use string::quoted;
 
 use key::Digest;
 use scanner::{Member, Scanner};
@@ -20,8 +20,8 @@ use scanner::{Member, Scanner};
 /// Buffers larger than this are given back after use, in bytes.
 const KEPT_CAPACITY: usize = 1 << 20;
 
-/// How much of a malformed text is escaped at a time, in bytes.
-const CHUNK: usize = 1 << 16;
+/// How much of a long malformed text is escaped at a time, in bytes.
+const ESCAPED_AT_ONCE: usize = 1 << 16;
 
 /// Computes canonical forms. It holds nothing but buffers, which are used again.
 #[derive(Debug, Default)]
@@ -42,12 +42,7 @@ impl Canonicalizer {
     pub fn text(&mut self, arguments: &str) -> String {
         let text = match self.buffers.scan(arguments) {
             Ok(canonical) => canonical.to_vec(),
-            Err(_) => {
-                let mut text = vec![b'"'];
-                string::escape(arguments.as_bytes(), &mut text);
-                text.push(b'"');
-                text
-            }
+            Err(_) => string::quoted(arguments),
         };
         self.buffers.shrink();
         String::from_utf8(text).unwrap_or_default()
@@ -55,33 +50,34 @@ impl Canonicalizer {
 
     /// Sets `key` to that of a call, and says whether it was that already.
     pub fn identify(&mut self, tool: &str, arguments: &str, key: &mut Key) -> bool {
-        let same = match self.buffers.scan(arguments) {
-            Ok(canonical) => key.replace(tool, canonical, &mut self.next),
-            Err(_) if Digest::is_needed(tool, arguments) => {
+        match self.buffers.scan(arguments) {
+            Ok(canonical) => self.next.set(tool, canonical),
+            Err(_) if key::is_long(tool, arguments.as_bytes()) => {
                 self.buffers.digest_as_string(tool, arguments, &mut self.next);
-                key.replace_with(&self.next)
             }
-            Err(_) => key.replace(tool, self.text(arguments).as_bytes(), &mut self.next),
-        };
+            Err(_) => self.next.set(tool, &string::quoted(arguments)),
+        }
         self.buffers.shrink();
-        same
+        key.replace(&self.next)
     }
 }
 
 impl Buffers {
     /// The canonical text of valid JSON, and of no text (C1, C2).
     fn scan<'a>(&'a mut self, arguments: &'a str) -> Result<&'a [u8], Invalid> {
-        if arguments.is_empty() {
-            return Ok(b"{}");
-        }
-        Scanner::new(arguments, &mut self.written, &mut self.members, &mut self.reordered).scan()
+        if arguments.is_empty() { Ok(b"{}") } else { self.scan_json(arguments) }
+    }
+
+    /// The canonical text of valid JSON (C2).
+    fn scan_json<'a>(&'a mut self, text: &'a str) -> Result<&'a [u8], Invalid> {
+        Scanner::new(text, &mut self.written, &mut self.members, &mut self.reordered).scan()
     }
 
     /// C3. Escapes can make a text six times as long; here it is never needed as a whole.
     fn digest_as_string(&mut self, tool: &str, text: &str, key: &mut Key) {
         let mut digest = Digest::default();
         digest.update(b"\"");
-        for chunk in text.as_bytes().chunks(CHUNK) {
+        for chunk in text.as_bytes().chunks(ESCAPED_AT_ONCE) {
             self.written.clear();
             string::escape(chunk, &mut self.written);
             digest.update(&self.written);
@@ -107,8 +103,7 @@ impl Buffers {
 ///
 /// Where it is not, and why.
 pub fn check(text: &str) -> Result<(), Invalid> {
-    let mut buffers = Buffers::default();
-    Scanner::new(text, &mut buffers.written, &mut buffers.members, &mut buffers.reordered).scan().map(|_| ())
+    Buffers::default().scan_json(text).map(|_| ())
 }
 
 /// The value of a JSON string that can be read and has no space around it; none of another value.
@@ -117,9 +112,9 @@ pub fn string(text: &str) -> Option<String> {
     if string::plain_run(written.as_bytes()) == written.len() {
         return Some(written.to_owned());
     }
-    let canonical = Canonicalizer::default().text(text);
-    let inside = canonical.strip_prefix('"')?.strip_suffix('"')?;
-    String::from_utf8(string::unescape(inside.as_bytes())).ok()
+    let mut buffers = Buffers::default();
+    let inside = buffers.scan_json(text).ok()?.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    String::from_utf8(string::unescape(inside)).ok()
 }
 
 #[cfg(test)]

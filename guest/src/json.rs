@@ -1,13 +1,10 @@
 //! Writes JSON: what the guard says about itself.
 
-use crate::canonical::escape;
+use crate::canonical::quoted;
 
 /// The JSON text of a string.
 pub fn string(text: &str) -> String {
-    let mut json = vec![b'"'];
-    escape(text.as_bytes(), &mut json);
-    json.push(b'"');
-    String::from_utf8(json).unwrap_or_default()
+    String::from_utf8(quoted(text)).unwrap_or_default()
 }
 
 /// The JSON text of a value that may be missing.

@@ -100,7 +100,7 @@ pub enum Caller<'a> {
 
 /// Decides whether a call may run, and takes its slot if it may (Q3).
 pub fn decide(config: &LimitConfig, caller: Caller<'_>, tool: &str) -> Decision {
-    let Some((place, limit)) = config.limits.get(tool).filter(|_| config.enabled) else { return Decision::Allow };
+    let Some((place, limit)) = find(config, tool) else { return Decision::Allow };
     let step = match caller {
         Caller::Nobody => {
             return Decision::Deny("per-step tool limit requires an agent context".to_owned());
@@ -122,7 +122,11 @@ pub fn decide(config: &LimitConfig, caller: Caller<'_>, tool: &str) -> Decision 
 
 /// The limit of a tool; none if it has none (Q1).
 pub fn limit_of(config: &LimitConfig, tool: &str) -> Option<u64> {
-    config.limits.get(tool).map(|(_, limit)| limit).filter(|_| config.enabled)
+    find(config, tool).map(|(_, limit)| limit)
+}
+
+fn find(config: &LimitConfig, tool: &str) -> Option<(usize, u64)> {
+    config.limits.get(tool).filter(|_| config.enabled)
 }
 
 #[cfg(test)]

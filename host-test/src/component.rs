@@ -55,8 +55,8 @@ impl Component {
 
     /// The same, with its compiled code kept in the user's cache folder: from the second process on, this takes milliseconds.
     ///
-    /// The folder is `loop-guard/compiled` in `$XDG_CACHE_HOME` or `~/.cache`, or what the system has in its place. A folder that another user owns
-    /// or can enter is not used, and where there is none, the component is compiled anew.
+    /// The folder is `loop-guard/compiled` in `$XDG_CACHE_HOME` or `~/.cache`, or what the system has in its place. A folder that
+    /// another user owns or can enter is not used, and where there is none, the component is compiled anew.
     ///
     /// # Errors
     ///

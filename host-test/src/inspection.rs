@@ -19,7 +19,7 @@ pub struct Inspection {
 }
 
 impl Inspection {
-    /// Looks into a component.
+    /// Looks into a component. Its compiled code is kept as [`Component::embedded_cached`](crate::Component::embedded_cached) says.
     ///
     /// # Errors
     ///

@@ -1,7 +1,5 @@
 //! What tells tool calls apart: the tool's name and the canonical arguments, or a digest of the two (S2).
 
-use std::mem;
-
 /// Identifies a tool call. Two calls have the same key if, and only if, their tools have the same name and the canonical texts of
 /// their arguments are equal.
 ///
@@ -16,13 +14,24 @@ const DIGEST: u8 = 1;
 /// Names and arguments that are together no longer than this, in bytes, are kept as they are: this takes a fraction of the time.
 const MAX_WHOLE: usize = 512;
 
-/// BLAKE3 hashes four chunks of 1 KiB at once with SIMD, in little more than the time of one, where they begin at a multiple of that.
-const CHUNK: usize = 1 << 10;
-const CHUNKS: usize = 4 * CHUNK;
+/// BLAKE3 hashes four of its chunks of 1 KiB at once with SIMD, in little more than the time of one, where they begin at a multiple of
+/// that.
+const BLAKE3_CHUNK: usize = 1 << 10;
+const HASHED_AT_ONCE: usize = 4 * BLAKE3_CHUNK;
+
+/// Whether a call must be told apart by a digest. A text that is escaped becomes longer, never shorter.
+pub fn is_long(tool: &str, arguments: &[u8]) -> bool {
+    tool.len() + arguments.len() > MAX_WHOLE
+}
 
 impl Key {
-    /// Becomes the key of a call, where `tool` and `canonical` are together no longer than is kept.
-    fn set_whole(&mut self, tool: &str, canonical: &[u8]) {
+    /// Becomes the key of a call.
+    pub fn set(&mut self, tool: &str, canonical: &[u8]) {
+        if is_long(tool, canonical) {
+            let mut digest = Digest::default();
+            digest.update(canonical);
+            return digest.finish(tool, self);
+        }
         self.0.clear();
         self.0.push(WHOLE);
         self.0.extend_from_slice(&(tool.len() as u64).to_le_bytes());
@@ -30,20 +39,8 @@ impl Key {
         self.0.extend_from_slice(canonical);
     }
 
-    /// Becomes the key of a call, and says whether it was that already. `next` is a buffer.
-    pub fn replace(&mut self, tool: &str, canonical: &[u8], next: &mut Self) -> bool {
-        if tool.len() + canonical.len() <= MAX_WHOLE {
-            next.set_whole(tool, canonical);
-        } else {
-            let mut digest = Digest::default();
-            digest.update(canonical);
-            digest.finish(tool, next);
-        }
-        self.replace_with(next)
-    }
-
     /// Becomes another key, and says whether it was the same.
-    pub fn replace_with(&mut self, next: &Self) -> bool {
+    pub fn replace(&mut self, next: &Self) -> bool {
         let same = self == next;
         if !same {
             self.0.clear();
@@ -65,25 +62,19 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// Whether a call must be told apart by a digest, whatever is made of its arguments when they become longer.
-    pub fn is_needed(tool: &str, arguments: &str) -> bool {
-        tool.len() + arguments.len() > MAX_WHOLE
-    }
-
     /// Reads the next piece of the arguments.
     pub fn update(&mut self, piece: &[u8]) {
         self.length += piece.len() as u64;
-        let mut piece = piece;
         if self.rest.is_empty() {
-            let (whole, rest) = piece.split_at(piece.len() - piece.len() % CHUNKS);
+            // What can be hashed where it stands need not be copied.
+            let (whole, rest) = split(piece);
             self.hasher.update(whole);
-            piece = rest;
-        }
-        self.rest.extend_from_slice(piece);
-        if self.rest.len() >= CHUNKS {
-            let rest = mem::take(&mut self.rest);
-            self.length -= rest.len() as u64;
-            self.update(&rest);
+            self.rest.extend_from_slice(rest);
+        } else {
+            self.rest.extend_from_slice(piece);
+            let (whole, _) = split(&self.rest);
+            self.hasher.update(whole);
+            self.rest.drain(..whole.len());
         }
     }
 
@@ -95,8 +86,8 @@ impl Digest {
         let lengths = [self.length.to_le_bytes(), (tool.len() as u64).to_le_bytes()];
         let end = self.rest.len() + size_of_val(&lengths);
         // Four chunks take little longer than one and a bit.
-        if end % CHUNKS > CHUNK {
-            self.rest.resize(self.rest.len() + (CHUNKS - end % CHUNKS), 0);
+        if end % HASHED_AT_ONCE > BLAKE3_CHUNK {
+            self.rest.resize(self.rest.len() + (HASHED_AT_ONCE - end % HASHED_AT_ONCE), 0);
         }
         self.rest.extend_from_slice(lengths.as_flattened());
         self.hasher.update(&self.rest);
@@ -106,14 +97,20 @@ impl Digest {
     }
 }
 
+/// Divides what is hashed at once, as often as it is there, from the rest.
+fn split(text: &[u8]) -> (&[u8], &[u8]) {
+    text.split_at(text.len() - text.len() % HASHED_AT_ONCE)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Digest, Key};
 
     fn key(tool: &str, canonical: &str) -> Key {
-        let mut key = Key::default();
-        assert!(!key.replace(tool, canonical.as_bytes(), &mut Key::default()));
-        assert!(key.replace(tool, canonical.as_bytes(), &mut Key::default()), "it is the same now");
+        let (mut next, mut key) = (Key::default(), Key::default());
+        next.set(tool, canonical.as_bytes());
+        assert!(!key.replace(&next));
+        assert!(key.replace(&next), "it is the same now");
         key
     }
 

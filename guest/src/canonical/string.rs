@@ -12,6 +12,14 @@ pub fn escape(mut bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
+/// The JSON string of a text.
+pub fn quoted(text: &str) -> Vec<u8> {
+    let mut json = vec![b'"'];
+    escape(text.as_bytes(), &mut json);
+    json.push(b'"');
+    json
+}
+
 /// The length of the run of bytes at the start of `bytes` that stand for themselves in a string.
 pub fn plain_run(bytes: &[u8]) -> usize {
     let (words, rest) = bytes.as_chunks::<8>();

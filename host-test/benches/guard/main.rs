@@ -113,5 +113,5 @@ fn start(criterion: &mut Criterion) {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     };
     run();
-    criterion.bench_function("start", |bencher| bencher.iter(run));
+    criterion.benchmark_group("process").bench_function("start", |bencher| bencher.iter(run));
 }

@@ -61,20 +61,12 @@ pub fn print(node: &Measured) {
         let (component, floor) = (hook(&format!("component {name}")), hook(&format!("floor {name}")));
         hooks.add_row([name.to_owned(), duration(component), duration(floor), at_most(component / floor, Some(1.3))]);
     }
-    let further = hook("further guard");
-    hooks.add_row([
-        "further guard".to_owned(),
-        duration(further),
-        String::new(),
-        at_most(further / 50_000.0, Some(1.0)) + " of 50 µs",
-    ]);
-    let start = time("start", "");
-    hooks.add_row([
-        "start".to_owned(),
-        duration(start),
-        String::new(),
-        at_most(start / 20_000_000.0, Some(1.0)) + " of 20 ms",
-    ]);
+    for (group, name, target, most) in [("hooks", "further guard", 50e3, "50 µs"), ("process", "start", 20e6, "20 ms")]
+    {
+        let time = time(group, name);
+        let verdict = format!("{} of {most}", at_most(time / target, Some(1.0)));
+        hooks.add_row([name.to_owned(), duration(time), String::new(), verdict]);
+    }
     println!(
         "\nTimes of one call\n{times}\n\nRatios, with targets and verdicts\n{verdicts}\n\nHooks that read no arguments\n{hooks}"
     );
