@@ -2,7 +2,9 @@
 
 mod check;
 mod config;
+mod corpus;
 mod demo;
+mod in_order;
 mod inspect;
 mod replay;
 mod text;
@@ -22,6 +24,8 @@ Examples:
       See what the guard does, on sessions that are built in.
   loop-guard replay session.jsonl
       What would the guard have done to a recorded session?
+  loop-guard tune ~/.claude/projects
+      Which thresholds and quotas fit the sessions you have?
   loop-guard replay --config guard.yaml --output json *.jsonl | jq 'select(.event == \"denied\")'
       The same for many, under a configuration of your own, for other programs.
   loop-guard config guard.yaml

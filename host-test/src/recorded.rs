@@ -1,24 +1,39 @@
-//! Recorded sessions: what an agent did, read from the files that agents leave behind.
+//! Recorded sessions: what agents did, read from the files that they leave behind.
 //!
-//! A reader turns a file into a [`Recording`]: the hooks that a guard would have seen, in an order that
-//! the contract allows.
+//! An [`Input`] is a file, or what else holds a recording. [`Recording::open`] recognises its [`Format`], and
+//! [`Recording::read`] tells a [`Sink`] what happened, hook by hook, in an order that the contract allows. One input can hold several
+//! sessions, and a session several agents: each [`Event`] is one of an [`Agent`].
+//!
+//! Nothing but the step at hand is kept, except where a file is one JSON document. A log in which later lines tell
+//! how to read earlier ones is read twice.
 
-pub mod dsh;
+mod format;
+mod formats;
+mod input;
+mod lineage;
+mod log;
 mod ordering;
+mod pieces;
+mod reading;
+mod search;
+mod text;
+mod tree;
+
+pub use format::{FORMATS, Format};
+pub use input::Input;
+pub use lineage::{Inherited, Lineages};
+pub use reading::{ReadError, Recording};
+pub use search::{SearchError, search};
 
 use crate::types::Status;
 
-/// A recorded session of one agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recording {
+/// An agent of a recorded session.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Agent {
     /// The recorded id of the session, or the name of its file where it has none.
     pub session: String,
-    /// The agent.
-    pub agent: String,
-    /// What happened.
-    pub events: Vec<Event>,
-    /// The lines that could not be read.
-    pub skipped: Vec<SkippedLine>,
+    /// The recorded id of the agent; that of the session where the session has no other.
+    pub id: String,
 }
 
 /// Something that happened to an agent.
@@ -50,7 +65,7 @@ pub enum Event {
 }
 
 /// A recorded call.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Call {
     /// Its id.
     pub id: String,
@@ -69,11 +84,23 @@ pub struct CallResult {
     pub content: String,
 }
 
-/// A line of a file that could not be read, and was left out.
+/// A piece of an input that could not be read, and was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SkippedLine {
-    /// The line, from 1.
+pub struct Skipped {
+    /// The file.
+    pub file: String,
+    /// The line in it, from 1.
     pub line: usize,
     /// What is wrong with it.
     pub reason: String,
+}
+
+/// Whoever is told what happened.
+pub trait Sink {
+    /// An agent appears: before its first event, and even if it has none.
+    fn agent(&mut self, agent: &Agent);
+    /// Something happened to an agent.
+    fn event(&mut self, agent: &Agent, event: Event);
+    /// Something could not be read.
+    fn skipped(&mut self, skipped: Skipped);
 }

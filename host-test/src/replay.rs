@@ -1,61 +1,83 @@
-//! Replays a recorded session through a guard: what would it have done?
+//! Replays a recording through a guard: what would it have done?
 //!
 //! The session goes on as it was recorded, whatever the guard says. Where it would have denied a call, the
 //! guard is told that the call was denied, and the session diverges: from there on, the model would
 //! have seen something else. An ask counts as approved.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::io;
 
+use serde::Deserialize;
 use thiserror::Error;
 
 use crate::error::CallError;
 use crate::guard::Guard;
-use crate::recorded::{Call, CallResult, Event, Recording};
+use crate::recorded::{Agent, Call, CallResult, Event, Inherited, Recording, Sink, Skipped};
 use crate::types::{Decision, Notice, Outcome, Status, StepStart, ToolCall};
 
-/// What a replay showed.
-#[derive(Debug)]
-pub struct Replay {
-    /// What happened, prompt by prompt and call by call.
-    pub moments: Vec<Moment>,
-    /// The figures.
-    pub totals: Totals,
+/// Whoever watches a replay.
+pub trait Watcher {
+    /// An agent appears.
+    fn agent(&mut self, _agent: &Agent) {}
+    /// Something happened to an agent, in this step.
+    fn moment(&mut self, agent: &Agent, place: Place, moment: &Moment<'_>);
+    /// Something could not be read.
+    fn skipped(&mut self, _skipped: &Skipped) {}
 }
 
-/// A prompt, or a call.
-#[derive(Debug)]
-pub enum Moment {
-    /// A person's message entered with a step.
-    Prompt {
-        /// The number of its turn.
-        turn: u32,
-        /// Its number within the turn.
-        step: u32,
-    },
-    /// A call, at the place where it began.
-    Call(ReplayedCall),
-}
-
-/// A call, and what the guard made of it.
-#[derive(Debug)]
-pub struct ReplayedCall {
-    /// The turn it belongs to.
+/// A step of an agent. Both numbers are 0 before the first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The number of the turn.
     pub turn: u32,
-    /// The step it belongs to.
+    /// The number of the step within its turn.
     pub step: u32,
-    /// The call.
-    pub call: Call,
-    /// Whether the guard would have let it run.
-    pub decision: Decision,
-    /// How it ended, as the guard was told; none without a recorded result.
-    pub status: Option<Status>,
-    /// How many times this very call has been made in a row.
-    pub run: u32,
-    /// What the guard would have told the model.
-    pub notices: Vec<Notice>,
 }
 
-/// The figures of a replay.
+/// Something that happened in a replay.
+#[derive(Debug)]
+pub enum Moment<'a> {
+    /// A step began.
+    Step {
+        /// Whether a person's message entered with it.
+        prompted: bool,
+    },
+    /// A call was about to run.
+    Began {
+        /// The call.
+        call: &'a Call,
+        /// Whether the guard would have let it run.
+        decision: &'a Decision,
+        /// How many times this very call has been made in a row, whatever the configuration.
+        run: u32,
+    },
+    /// A call reached an outcome.
+    Ended {
+        /// The call.
+        call: &'a Call,
+        /// The step in which it began.
+        began: Place,
+        /// How it ended, as the guard was told.
+        status: Status,
+        /// What the guard would have told the model.
+        notices: &'a [Notice],
+        /// The streak that it belongs to; none for a call that the reminder does not track.
+        streak: Option<Streak>,
+    },
+}
+
+/// Equal calls of an agent, one after another, as the guard counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Streak {
+    /// The count: 1 for the first.
+    pub count: u32,
+    /// Whether all of them had one and the same result, as it was recorded.
+    pub same_results: bool,
+    /// Whether the model would have been reminded before this call.
+    pub reminded: bool,
+}
+
+/// The figures of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Calls that were dispatched.
@@ -68,97 +90,213 @@ pub struct Totals {
     pub asked: usize,
     /// The longest run of consecutive equal calls, whatever the configuration.
     pub longest_run: u32,
+    /// Repetitions that brought the same result as all before them in their streak: the agent was stuck.
+    pub stuck: usize,
+    /// Repetitions in a streak whose results differ: the agent polled.
+    pub polling: usize,
+    /// Calls that continued a streak after its first notice: what a heeded reminder would have saved.
+    pub after_notice: usize,
     /// The id of the first call that would have been denied.
     pub diverged: Option<String>,
 }
 
-/// Why a session was not replayed.
-#[derive(Debug, Error)]
-#[error("call {call}: {error}")]
-pub struct ReplayError {
-    /// The id of the call at which the component failed, or of the last one before.
-    pub call: String,
-    /// How it failed.
-    pub error: CallError,
+/// What a replay showed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Replay {
+    /// The figures of each agent, in the order in which they appeared.
+    pub agents: Vec<(Agent, Totals)>,
+    /// How many pieces of the input could not be read.
+    pub skipped: usize,
 }
 
-/// Replays a recording through a guard that has seen nothing yet.
+/// Why a recording was not replayed to its end.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// The system could not read it.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The component failed.
+    #[error("call {call}: {error}")]
+    Component {
+        /// The id of the call at which it failed, or of the last one before.
+        call: String,
+        /// How it failed.
+        error: CallError,
+    },
+}
+
+/// Replays a recording through a guard that has seen nothing yet. Calls that were [`Inherited`] are left out.
 ///
 /// # Errors
 ///
-/// If the component fails.
-pub fn replay(recording: &Recording, guard: &Guard) -> Result<Replay, ReplayError> {
-    let mut player = Player::new(guard, &recording.agent);
-    let mut call = "";
-    for event in &recording.events {
-        if let Event::Pre(Call { id, .. }) | Event::Post { id, .. } = event {
-            call = id;
+/// If the input cannot be read, or the component fails. The watcher has seen what came before.
+pub fn replay(
+    recording: &Recording,
+    inherited: &Inherited,
+    guard: &Guard,
+    watcher: &mut dyn Watcher,
+) -> Result<Replay, ReplayError> {
+    let mut stage =
+        Stage { guard, watcher, players: Vec::new(), places: HashMap::new(), tracked: HashMap::new(), skipped: 0, failed: None };
+    recording.read(inherited, &mut stage)?;
+    stage.close();
+    let Stage { players, skipped, failed, .. } = stage;
+    match failed {
+        Some(error) => Err(error),
+        None => {
+            Ok(Replay { agents: players.into_iter().map(|player| (player.agent, player.totals)).collect(), skipped })
         }
-        player.play(event).map_err(|error| ReplayError { call: call.to_owned(), error })?;
     }
-    player.deny_what_has_no_result().map_err(|error| ReplayError { call: call.to_owned(), error })?;
-    Ok(Replay { moments: player.moments, totals: player.totals })
 }
 
-struct Player<'a> {
+/// All agents of a recording before one guard.
+struct Stage<'a> {
     guard: &'a Guard,
-    agent: &'a str,
-    turn: u32,
-    step: u32,
-    /// Where in `moments` the calls stand whose result has not come, by their id.
-    running: BTreeMap<String, usize>,
+    watcher: &'a mut dyn Watcher,
+    players: Vec<Player>,
+    places: HashMap<Agent, usize>,
+    /// Whether the reminder tracks a tool, as the component explained it.
+    tracked: HashMap<String, bool>,
+    skipped: usize,
+    failed: Option<ReplayError>,
+}
+
+/// One of them.
+struct Player {
+    agent: Agent,
+    /// Its name before the guard: ids of agents may recur in another session of the same file.
+    name: String,
+    place: Place,
+    /// The calls whose result has not come, by their ids.
+    running: BTreeMap<String, Running>,
     /// Those of them that the guard denied, in their order.
     denied: Vec<String>,
-    /// The tool and the canonical arguments of the last call, and how often it has been made in a row.
-    last: Option<(String, String)>,
+    /// The last call, and how often it has been made in a row.
+    last: Option<Call>,
     run: u32,
-    moments: Vec<Moment>,
+    streak: Streak,
+    /// The result of the first call of the streak.
+    first_result: Option<CallResult>,
+    /// The call at hand, or the last one.
+    call: String,
     totals: Totals,
 }
 
-impl<'a> Player<'a> {
-    fn new(guard: &'a Guard, agent: &'a str) -> Self {
+struct Running {
+    call: Call,
+    decision: Decision,
+    began: Place,
+}
+
+impl Sink for Stage<'_> {
+    fn agent(&mut self, agent: &Agent) {
+        self.places.insert(agent.clone(), self.players.len());
+        self.players.push(Player::new(agent.clone()));
+        self.watcher.agent(agent);
+    }
+
+    fn event(&mut self, agent: &Agent, event: Event) {
+        if self.failed.is_some() {
+            return;
+        }
+        let Some(player) = self.places.get(agent).and_then(|place| self.players.get_mut(*place)) else { return };
+        let mut scene = Scene { guard: self.guard, watcher: &mut *self.watcher, tracked: &mut self.tracked };
+        if let Err(error) = player.play(event, &mut scene) {
+            self.failed = Some(ReplayError::Component { call: player.call.clone(), error });
+        }
+    }
+
+    fn skipped(&mut self, skipped: Skipped) {
+        self.skipped += 1;
+        self.watcher.skipped(&skipped);
+    }
+}
+
+impl Stage<'_> {
+    fn close(&mut self) {
+        for player in &mut self.players {
+            let mut scene = Scene { guard: self.guard, watcher: &mut *self.watcher, tracked: &mut self.tracked };
+            if self.failed.is_none()
+                && let Err(error) = player.deny_what_has_no_result(&mut scene)
+            {
+                self.failed = Some(ReplayError::Component { call: player.call.clone(), error });
+            }
+        }
+    }
+}
+
+/// What a player plays before.
+struct Scene<'a> {
+    guard: &'a Guard,
+    watcher: &'a mut dyn Watcher,
+    tracked: &'a mut HashMap<String, bool>,
+}
+
+impl Scene<'_> {
+    fn tracks(&mut self, tool: &str) -> Result<bool, CallError> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Explanation {
+            repeat_tool_reminder: Reminder,
+        }
+        #[derive(Deserialize)]
+        struct Reminder {
+            tracked: bool,
+        }
+        if let Some(tracked) = self.tracked.get(tool) {
+            return Ok(*tracked);
+        }
+        // Another implementation of the contract may explain in other words; it is taken to track all.
+        let explanation = serde_json::from_str::<Explanation>(&self.guard.explain(tool)?);
+        let tracked = explanation.map_or(true, |explanation| explanation.repeat_tool_reminder.tracked);
+        self.tracked.insert(tool.to_owned(), tracked);
+        Ok(tracked)
+    }
+}
+
+impl Player {
+    fn new(agent: Agent) -> Self {
+        let Agent { session, id } = &agent;
         Self {
-            guard,
+            name: if session == id { id.clone() } else { format!("{session}/{id}") },
             agent,
-            turn: 0,
-            step: 0,
+            place: Place::default(),
             running: BTreeMap::new(),
             denied: Vec::new(),
             last: None,
             run: 0,
-            moments: Vec::new(),
+            streak: Streak { count: 0, same_results: true, reminded: false },
+            first_result: None,
+            call: String::new(),
             totals: Totals::default(),
         }
     }
 
-    fn play(&mut self, event: &Event) -> Result<(), CallError> {
+    fn play(&mut self, event: Event, scene: &mut Scene<'_>) -> Result<(), CallError> {
         match event {
             Event::Step { turn, step, prompted } => {
-                let (turn, step, prompted) = (*turn, *step, *prompted);
-                self.deny_what_has_no_result()?;
-                (self.turn, self.step) = (turn, step);
-                self.guard.step(&StepStart { agent: self.agent, turn, step, prompted })?;
-                if prompted {
-                    self.moments.push(Moment::Prompt { turn, step });
-                }
+                self.deny_what_has_no_result(scene)?;
+                self.place = Place { turn, step };
+                scene.guard.step(&StepStart { agent: &self.name, turn, step, prompted })?;
+                scene.watcher.moment(&self.agent, self.place, &Moment::Step { prompted });
             }
-            Event::Pre(call) => self.begin(call)?,
-            Event::Post { id, result } => self.end(id, result)?,
+            Event::Pre(call) => self.begin(call, scene)?,
+            Event::Post { id, result } => self.end(&id, &result, scene)?,
             Event::TurnEnded { turn } => {
-                self.deny_what_has_no_result()?;
-                self.guard.turn_ended(self.agent, *turn)?;
+                self.deny_what_has_no_result(scene)?;
+                scene.guard.turn_ended(&self.name, turn)?;
             }
         }
         Ok(())
     }
 
-    fn begin(&mut self, call: &Call) -> Result<(), CallError> {
-        let key = Some((call.tool.clone(), self.guard.canonical(&call.arguments)?));
-        self.run = if self.last == key { self.run + 1 } else { 1 };
-        self.last = key;
+    fn begin(&mut self, call: Call, scene: &mut Scene<'_>) -> Result<(), CallError> {
+        self.call.clone_from(&call.id);
+        self.run = if self.repeats(&call, scene.guard)? { self.run + 1 } else { 1 };
+        let decision = scene.guard.pre_execute(&tool_call(&self.name, &call))?;
+        self.totals.calls += 1;
         self.totals.longest_run = self.totals.longest_run.max(self.run);
-        let decision = self.guard.pre_execute(&tool_call(self.agent, call))?;
         match &decision {
             Decision::Allow => {}
             Decision::Ask(_) => self.totals.asked += 1,
@@ -168,39 +306,59 @@ impl<'a> Player<'a> {
                 self.denied.push(call.id.clone());
             }
         }
-        let replayed = ReplayedCall {
-            turn: self.turn,
-            step: self.step,
-            call: call.clone(),
-            decision,
-            status: None,
-            run: self.run,
-            notices: Vec::new(),
-        };
-        self.running.insert(call.id.clone(), self.moments.len());
-        self.moments.push(Moment::Call(replayed));
-        self.totals.calls += 1;
+        let began = Moment::Began { call: &call, decision: &decision, run: self.run };
+        scene.watcher.moment(&self.agent, self.place, &began);
+        self.last = Some(call.clone());
+        self.running.insert(call.id.clone(), Running { call, decision, began: self.place });
         Ok(())
     }
 
-    fn end(&mut self, id: &str, result: &CallResult) -> Result<(), CallError> {
-        let Some(place) = self.running.remove(id) else { return Ok(()) };
-        let Some(Moment::Call(ended)) = self.moments.get_mut(place) else { return Ok(()) };
-        let outcome = match &ended.decision {
+    /// Whether a call equals the last one. The component is asked only where the texts do not tell.
+    fn repeats(&self, call: &Call, guard: &Guard) -> Result<bool, CallError> {
+        match &self.last {
+            Some(last) if last.tool == call.tool => Ok(last.arguments == call.arguments
+                || guard.canonical(&last.arguments)? == guard.canonical(&call.arguments)?),
+            _ => Ok(false),
+        }
+    }
+
+    fn end(&mut self, id: &str, result: &CallResult, scene: &mut Scene<'_>) -> Result<(), CallError> {
+        let Some(Running { call, decision, began }) = self.running.remove(id) else { return Ok(()) };
+        self.call.clone_from(&call.id);
+        let outcome = match &decision {
             Decision::Deny(reason) => Outcome { status: Status::Denied, content: Some(reason) },
             Decision::Allow | Decision::Ask(_) => Outcome { status: result.status, content: Some(&result.content) },
         };
-        ended.notices = self.guard.post_execute(&tool_call(self.agent, &ended.call), &outcome)?;
-        ended.status = Some(outcome.status);
-        self.totals.notices += ended.notices.len();
+        let notices = scene.guard.post_execute(&tool_call(&self.name, &call), &outcome)?;
+        let streak = if scene.tracks(&call.tool)? { Some(self.count(result, scene.guard)?) } else { None };
+        self.totals.notices += notices.len();
+        let status = outcome.status;
+        let ended = Moment::Ended { call: &call, began, status, notices: &notices, streak };
+        scene.watcher.moment(&self.agent, self.place, &ended);
+        self.streak.reminded |= streak.is_some() && !notices.is_empty();
         Ok(())
     }
 
+    /// Follows the streak that a tracked call began or continued.
+    fn count(&mut self, result: &CallResult, guard: &Guard) -> Result<Streak, CallError> {
+        let count = guard.count(&self.name)?;
+        if count <= 1 {
+            self.streak = Streak { count, same_results: true, reminded: false };
+            self.first_result = Some(result.clone());
+        } else {
+            self.streak.count = count;
+            self.streak.same_results &= self.first_result.as_ref() == Some(result);
+            self.totals.after_notice += usize::from(self.streak.reminded);
+            *if self.streak.same_results { &mut self.totals.stuck } else { &mut self.totals.polling } += 1;
+        }
+        Ok(self.streak)
+    }
+
     /// A call that the guard denies has an outcome, even where the log has none.
-    fn deny_what_has_no_result(&mut self) -> Result<(), CallError> {
+    fn deny_what_has_no_result(&mut self, scene: &mut Scene<'_>) -> Result<(), CallError> {
         let none = CallResult { status: Status::Denied, content: String::new() };
         for id in std::mem::take(&mut self.denied) {
-            self.end(&id, &none)?;
+            self.end(&id, &none, scene)?;
         }
         Ok(())
     }

@@ -4,11 +4,11 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use loop_guard::recorded::dsh;
+use loop_guard::recorded::{Inherited, Input, Recording};
 use loop_guard::replay::replay;
 
 use super::Source;
-use super::replay::{Replayed, summary, timeline};
+use super::replay::{Timeline, rows, table};
 use super::text::{FAINT, STRONG, styled};
 
 struct Example {
@@ -41,16 +41,16 @@ const EXAMPLES: [Example; 3] = [
 
 pub fn run(source: &Source, out: &mut dyn Write) -> Result<ExitCode> {
     let component = source.load()?;
-    let mut sessions = Vec::new();
+    let mut all = Vec::new();
     for Example { title, config, file, log } in EXAMPLES {
-        let recording = dsh::read(log.as_bytes(), file)?;
-        let replay = replay(&recording, &component.guard(config)?)?;
-        let session = Replayed { file: file.to_owned(), recording, replay };
+        let recording = Recording::open(Input::bytes(file, log.as_bytes()), None)?;
         writeln!(out, "{}", styled(STRONG, title))?;
         writeln!(out, "{}", styled(FAINT, format!("configuration: {config}")))?;
-        timeline(&session, out)?;
-        sessions.push(session);
+        let mut timeline = Timeline::new(&recording, true, out);
+        let replay = replay(&recording, &Inherited::default(), &component.guard(config)?, &mut timeline)?;
+        timeline.end()?;
+        all.extend(rows(&recording, replay));
     }
-    summary(&sessions, out)?;
+    table(&all, out)?;
     Ok(ExitCode::SUCCESS)
 }

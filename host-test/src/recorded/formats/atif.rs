@@ -1,0 +1,99 @@
+//! ATIF, the Agent Trajectory Interchange Format of Harbor and Terminal-Bench.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::recorded::format::{Format, Probe, Reader, tells_nothing};
+use crate::recorded::log::{AgentLog, Log};
+use crate::recorded::text::{arguments, content, parse, result};
+
+pub const FORMAT: Format = Format {
+    name: "atif",
+    title: "Agent Trajectory Interchange Format (Harbor, Terminal-Bench)",
+    signs: "an object with steps and a schema_version ATIF-…",
+    recognises,
+    identify: tells_nothing,
+    reader: || Box::new(Atif),
+};
+
+fn recognises(object: &Probe<'_>) -> bool {
+    object.is_array("steps") && object.text("schema_version").is_some_and(|version| version.starts_with("ATIF"))
+}
+
+struct Atif;
+
+#[derive(Deserialize)]
+struct Trajectory<'a> {
+    session_id: Option<String>,
+    #[serde(borrow)]
+    steps: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Step<'a> {
+    step_id: u32,
+    source: String,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<ToolCall<'a>>>,
+    #[serde(borrow)]
+    observation: Option<Observation<'a>>,
+}
+
+#[derive(Deserialize)]
+struct ToolCall<'a> {
+    tool_call_id: String,
+    function_name: String,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Observation<'a> {
+    #[serde(borrow)]
+    results: Option<Vec<ObservationResult<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct ObservationResult<'a> {
+    source_call_id: Option<String>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+}
+
+impl Reader for Atif {
+    fn read(&mut self, piece: &str, _array: usize, log: &mut Log<'_>) -> Result<(), String> {
+        let Trajectory { session_id, steps } = parse(piece)?;
+        let session = session_id.unwrap_or_else(|| log.name().to_owned());
+        log.session(&session);
+        for json in steps {
+            if let Err(reason) = step(json.get(), log.session(&session)) {
+                log.skip(json.get(), format!("step: {reason}"));
+            }
+        }
+        log.session(&session).end();
+        Ok(())
+    }
+}
+
+fn step(json: &str, agent: &mut AgentLog) -> Result<(), String> {
+    let Step { step_id, source, tool_calls, observation } = parse(json)?;
+    match &*source {
+        "user" => agent.prompt(),
+        "agent" => {
+            agent.start_step(1, step_id);
+            let calls = tool_calls.unwrap_or_default();
+            let only = calls.first().filter(|_| calls.len() == 1).map(|call| call.tool_call_id.clone());
+            for ToolCall { tool_call_id, function_name, arguments: text } in calls {
+                agent.call(tool_call_id, function_name, arguments(text));
+            }
+            let results = observation.and_then(|observation| observation.results).unwrap_or_default();
+            for ObservationResult { source_call_id, content: text } in results {
+                if let Some(id) = source_call_id.or_else(|| only.clone()) {
+                    agent.result(id, result(false, content(text)));
+                }
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,278 @@
+//! Claude Code: the logs in `~/.claude/projects`, and what `claude -p --output-format stream-json` prints.
+//!
+//! A step is a message id: its content blocks stand in a line each, among results and among lines of other agents. Lines of a log form a
+//! tree; rewinding makes branches, and so do parallel calls. Subagents have files of their own, or (older) lines marked
+//! as a sidechain; in stream-json they are named by the call that they work for.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::recorded::CallResult;
+use crate::recorded::format::{Format, Identity, Probe, Reader};
+use crate::recorded::log::{AgentLog, Log};
+use crate::recorded::text::{arguments, content, parse};
+use crate::recorded::tree::{Branch, Tree};
+use crate::types::Status;
+
+pub const FORMAT: Format = Format {
+    name: "claude-code",
+    title: "Claude Code: logs of ~/.claude/projects, and stream-json",
+    signs: "a line of type user or assistant with a message, and a sessionId or session_id",
+    recognises,
+    identify,
+    reader: || Box::<ClaudeCode>::default(),
+};
+
+fn recognises(line: &Probe<'_>) -> bool {
+    match line.text("type").as_deref() {
+        Some("user" | "assistant") => line.has(&["message", "sessionId"]) || line.has(&["message", "session_id"]),
+        Some("system") => line.has(&["subtype", "session_id"]) || line.has(&["uuid", "sessionId"]),
+        _ => false,
+    }
+}
+
+fn identify(line: &Probe<'_>, identity: &mut Identity) {
+    let Some(session) = line.text("sessionId") else { return };
+    if line.has(&["agentId"]) {
+        // A subagent's file is one of its session, and may begin with a copy of what came before it.
+        identity.session = None;
+        identity.parent = Some(session);
+    } else if identity.parent.is_none() {
+        identity.session = Some(session);
+        identity.parent = line.object("forkedFrom").and_then(|from| from.text("sessionId"));
+    }
+}
+
+#[derive(Default)]
+struct ClaudeCode {
+    /// The entries of each agent, and then the branches that are read.
+    trees: HashMap<Option<String>, Tree>,
+    branches: Option<HashMap<Option<String>, Branch>>,
+    /// The first entries of sidechains without an agent's id, by the entries that follow from them.
+    sidechains: HashMap<String, String>,
+    /// The message that the step at hand is, and those of earlier steps, for each agent.
+    steps: HashMap<String, Steps>,
+}
+
+#[derive(Default)]
+struct Steps {
+    current: String,
+    earlier: HashSet<String>,
+}
+
+/// What places a line in its tree.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry<'a> {
+    #[serde(borrow)]
+    uuid: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    parent_uuid: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    logical_parent_uuid: Option<Cow<'a, str>>,
+    #[serde(default)]
+    is_sidechain: bool,
+    agent_id: Option<String>,
+    session_id: Option<String>,
+    #[serde(borrow)]
+    message: Option<MessageId<'a>>,
+}
+
+#[derive(Deserialize)]
+struct MessageId<'a> {
+    #[serde(borrow)]
+    id: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    subtype: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    uuid: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "parentUuid")]
+    parent_uuid: Option<Cow<'a, str>>,
+    #[serde(rename = "sessionId", alias = "session_id")]
+    session: Option<String>,
+    #[serde(rename = "isSidechain", default)]
+    is_sidechain: bool,
+    #[serde(rename = "agentId")]
+    agent_id: Option<String>,
+    #[serde(rename = "isMeta", default)]
+    is_meta: bool,
+    #[serde(rename = "isCompactSummary", default)]
+    is_compact_summary: bool,
+    parent_tool_use_id: Option<String>,
+    #[serde(borrow)]
+    message: Option<Message<'a>>,
+    #[serde(borrow)]
+    attachment: Option<Attachment<'a>>,
+    #[serde(borrow, rename = "toolUseResult")]
+    tool_use_result: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(borrow)]
+    id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    model: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Attachment<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Block<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    id: Option<String>,
+    name: Option<String>,
+    #[serde(borrow)]
+    input: Option<&'a RawValue>,
+    tool_use_id: Option<String>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    is_error: Option<bool>,
+}
+
+impl Reader for ClaudeCode {
+    fn needs_survey(&self) -> bool {
+        true
+    }
+
+    fn survey(&mut self, line: &str) {
+        // Only the lines of a log have sessionId; those of stream-json are no tree.
+        let Ok(Entry { uuid: Some(uuid), session_id: Some(_), .. }) = parse(line) else { return };
+        let Ok(entry) = parse::<Entry<'_>>(line) else { return };
+        let agent = match (entry.is_sidechain, entry.agent_id) {
+            // Nothing tells which sidechain was the last: all are read.
+            (true, None) => return,
+            (_, agent) => agent,
+        };
+        let parent = entry.parent_uuid.or(entry.logical_parent_uuid);
+        let message = entry.message.and_then(|message| message.id);
+        self.trees.entry(agent).or_default().entry(&uuid, parent.as_deref(), message.as_deref());
+    }
+
+    fn read(&mut self, line: &str, _array: usize, log: &mut Log<'_>) -> Result<(), String> {
+        let line: Line<'_> = parse(line)?;
+        let Some(kind) = line.kind.as_deref() else { return Ok(()) };
+        if !matches!(kind, "user" | "assistant" | "attachment" | "system" | "result") {
+            return Ok(());
+        }
+        let blocks = match &line.message {
+            Some(Message { content: Some(content), .. }) if content.get().starts_with('[') => {
+                parse::<Vec<Block<'_>>>(content.get())?
+            }
+            _ => Vec::new(),
+        };
+        let session = line.session.clone().unwrap_or_else(|| log.name().to_owned());
+        let id = self.agent(&line, &session);
+        let on_branch = self.on_branch(&line);
+        let agent = log.agent(&session, &id);
+        match (kind, line.message, line.subtype.as_deref()) {
+            ("assistant", Some(message), _) if on_branch => self.assistant(message, blocks, &id, agent),
+            ("user", Some(message), _) => {
+                let is_prompt = !line.is_meta && !line.is_compact_summary && on_branch;
+                user(message, blocks, is_prompt, line.tool_use_result, agent);
+            }
+            ("attachment", ..) if line.attachment.is_some_and(|it| it.kind.as_deref() == Some("queued_command")) => {
+                if on_branch {
+                    agent.prompt();
+                }
+            }
+            // In stream-json, each query begins like this; what the person wrote is not printed.
+            ("system", None, Some("init")) => agent.prompt(),
+            ("result", ..) => agent.end_turn(),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl ClaudeCode {
+    /// The id of the agent that a line belongs to.
+    fn agent(&mut self, line: &Line<'_>, session: &str) -> String {
+        if let Some(id) = line.agent_id.as_ref().or(line.parent_tool_use_id.as_ref()) {
+            return id.clone();
+        }
+        if !line.is_sidechain {
+            return session.to_owned();
+        }
+        let uuid = line.uuid.as_deref().unwrap_or_default();
+        let first = line.parent_uuid.as_deref().and_then(|parent| self.sidechains.get(parent));
+        let first = first.cloned().unwrap_or_else(|| uuid.to_owned());
+        self.sidechains.insert(uuid.to_owned(), first.clone());
+        first
+    }
+
+    /// Whether a line belongs to the conversation as it stands.
+    fn on_branch(&mut self, line: &Line<'_>) -> bool {
+        let trees = &mut self.trees;
+        let branches = self.branches.get_or_insert_with(|| {
+            trees.drain().map(|(agent, tree)| (agent, tree.last_branch())).collect()
+        });
+        let (Some(uuid), Some(branch)) = (&line.uuid, branches.get(&line.agent_id)) else { return true };
+        if line.is_sidechain && line.agent_id.is_none() {
+            return true;
+        }
+        let message = line.message.as_ref().and_then(|message| message.id.as_deref());
+        branch.has(uuid) || message.is_some_and(|message| branch.has_group(message))
+    }
+
+    fn assistant(&mut self, message: Message<'_>, blocks: Vec<Block<'_>>, id: &str, agent: &mut AgentLog) {
+        // What the program says in the model's place, of errors mostly.
+        if message.model.as_deref() == Some("<synthetic>") {
+            return;
+        }
+        let steps = self.steps.entry(id.to_owned()).or_default();
+        let message = message.id.as_deref().unwrap_or_default();
+        // A line of an earlier message is late: it belongs to the step at hand.
+        if steps.current != message && !steps.earlier.contains(message) || message.is_empty() {
+            let last = std::mem::replace(&mut steps.current, message.to_owned());
+            steps.earlier.insert(last);
+            agent.next_step();
+        }
+        for block in blocks {
+            if matches!(&*block.kind, "tool_use" | "server_tool_use") {
+                agent.call_or_number(block.id, block.name.unwrap_or_default(), arguments(block.input));
+            }
+        }
+    }
+}
+
+fn user(message: Message<'_>, blocks: Vec<Block<'_>>, is_prompt: bool, tool_use_result: Option<&RawValue>, agent: &mut AgentLog) {
+    let has_text = blocks.iter().any(|block| matches!(&*block.kind, "text" | "image"));
+    let is_string = message.content.is_some_and(|content| content.get().starts_with('"'));
+    let mut has_results = false;
+    for block in blocks {
+        if let (true, Some(id)) = (block.kind.ends_with("tool_result"), block.tool_use_id) {
+            has_results = true;
+            let status = match block.is_error {
+                Some(true) if was_rejected(tool_use_result) => Status::Denied,
+                Some(true) => Status::Failed,
+                _ => Status::Succeeded,
+            };
+            agent.result(id, CallResult { status, content: content(block.content) });
+        }
+    }
+    if is_prompt && !has_results && (has_text || is_string) {
+        agent.prompt();
+    }
+}
+
+/// Whether a person did not let a call run.
+fn was_rejected(tool_use_result: Option<&RawValue>) -> bool {
+    content(tool_use_result).starts_with("User rejected tool use")
+}

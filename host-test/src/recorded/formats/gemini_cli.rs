@@ -1,0 +1,218 @@
+//! gemini-cli: the chats that it keeps, one JSON document or, newer, JSON Lines.
+//!
+//! In JSON Lines, a message that is written again replaces the earlier one where it stands, `$rewindTo` deletes messages, and
+//! `$set` brings others in place of all.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::recorded::format::{Format, Identity, Probe, Reader};
+use crate::recorded::log::Log;
+use crate::recorded::text::{arguments, content, parse};
+use crate::recorded::CallResult;
+use crate::types::Status;
+
+pub const FORMAT: Format = Format {
+    name: "gemini-cli",
+    title: "gemini-cli: chats/session-*.json and .jsonl",
+    signs: "an object with sessionId and projectHash",
+    recognises: |object: &Probe<'_>| object.has(&["sessionId", "projectHash"]),
+    identify,
+    reader: || Box::<GeminiCli>::default(),
+};
+
+fn identify(object: &Probe<'_>, identity: &mut Identity) {
+    if object.has(&["projectHash"]) {
+        identity.session = object.text("sessionId");
+    }
+}
+
+#[derive(Default)]
+struct GeminiCli {
+    session: Option<String>,
+    /// The messages as they stand at the end: their ids, and the numbers of the pieces that have them.
+    messages: Vec<(String, usize)>,
+    surveyed: usize,
+    read: usize,
+    /// Where in `messages` each stands; known once the first piece is read.
+    places: HashMap<(String, usize), usize>,
+    /// The place of the next message to be told, and those that were read before it: an earlier one is written again later.
+    due: usize,
+    early: BTreeMap<usize, String>,
+}
+
+/// A chat, a message, or a change of what was written before.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Piece<'a> {
+    session_id: Option<String>,
+    #[serde(borrow)]
+    messages: Option<Vec<&'a RawValue>>,
+    #[serde(rename = "$rewindTo")]
+    rewind_to: Option<String>,
+    #[serde(borrow, rename = "$set")]
+    set: Option<Change<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Change<'a> {
+    #[serde(borrow)]
+    messages: Option<Vec<&'a RawValue>>,
+}
+
+#[derive(Deserialize)]
+struct Id {
+    id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Message<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<&'a RawValue>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolCall<'a> {
+    id: String,
+    name: String,
+    #[serde(borrow)]
+    args: Option<&'a RawValue>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    status: Option<String>,
+    agent_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ResultPart<'a> {
+    #[serde(borrow)]
+    function_response: Option<FunctionResponse<'a>>,
+    text: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct FunctionResponse<'a> {
+    #[serde(borrow)]
+    response: Option<Response<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Response<'a> {
+    #[serde(borrow)]
+    output: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+impl Reader for GeminiCli {
+    fn needs_survey(&self) -> bool {
+        true
+    }
+
+    fn survey(&mut self, json: &str) {
+        self.surveyed += 1;
+        let Ok(piece) = parse::<Piece<'_>>(json) else { return };
+        if let Some(id) = &piece.rewind_to {
+            // The message itself goes as well.
+            let kept = self.messages.iter().position(|(message, _)| message == id);
+            self.messages.truncate(kept.unwrap_or(self.messages.len()));
+        }
+        if piece.set.as_ref().is_some_and(|set| set.messages.is_some()) {
+            self.messages.clear();
+        }
+        for (id, _) in messages(&piece, json) {
+            match self.messages.iter_mut().rev().find(|(message, _)| *message == id) {
+                Some((_, number)) => *number = self.surveyed,
+                None => self.messages.push((id, self.surveyed)),
+            }
+        }
+    }
+
+    fn read(&mut self, json: &str, _array: usize, log: &mut Log<'_>) -> Result<(), String> {
+        let piece: Piece<'_> = parse(json)?;
+        if self.read == 0 {
+            self.places = self.messages.drain(..).enumerate().map(|(place, message)| (message, place)).collect();
+        }
+        self.read += 1;
+        let session = match &piece.session_id {
+            Some(id) => self.session.get_or_insert_with(|| id.clone()),
+            None => self.session.get_or_insert_with(|| log.name().to_owned()),
+        };
+        log.session(session);
+        for (id, message) in messages(&piece, json) {
+            if let Some(place) = self.places.get(&(id, self.read)) {
+                self.early.insert(*place, message.to_owned());
+            }
+        }
+        while let Some(message) = self.early.remove(&self.due) {
+            self.due += 1;
+            if let Err(reason) = read_message(&message, session, log) {
+                log.skip(json, format!("message: {reason}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The messages of a piece, with their ids. Those without are left out: nothing could replace them, and the program writes none.
+fn messages<'a>(piece: &Piece<'a>, json: &'a str) -> Vec<(String, &'a str)> {
+    let listed = piece.messages.iter().chain(piece.set.iter().flat_map(|set| &set.messages)).flatten();
+    let mut messages: Vec<_> = listed.map(|message| message.get()).collect();
+    if messages.is_empty() && piece.set.is_none() && piece.session_id.is_none() {
+        messages.push(json);
+    }
+    messages.into_iter().filter_map(|json| Some((parse::<Id>(json).ok()?.id, json))).collect()
+}
+
+fn read_message(json: &str, session: &str, log: &mut Log<'_>) -> Result<(), String> {
+    let Message { kind, tool_calls } = parse(json)?;
+    match &*kind {
+        "user" => log.session(session).prompt(),
+        "gemini" => {
+            let calls: Vec<ToolCall<'_>> =
+                tool_calls.unwrap_or_default().iter().map(|call| parse(call.get())).collect::<Result<_, _>>()?;
+            log.session(session).next_step();
+            for call in calls {
+                let agent = log.agent(session, call.agent_id.as_deref().unwrap_or(session));
+                agent.call(call.id.clone(), call.name, arguments(call.args));
+                if let Some(status) = status(call.status.as_deref()) {
+                    agent.result(call.id, CallResult { status, content: response(call.result) });
+                }
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// None for a call that is still under way.
+fn status(status: Option<&str>) -> Option<Status> {
+    match status? {
+        "success" => Some(Status::Succeeded),
+        "error" => Some(Status::Failed),
+        // A person declined it, or stopped everything.
+        "cancelled" => Some(Status::Denied),
+        _ => None,
+    }
+}
+
+/// The text of a result, which is a list of parts as the API has them.
+fn response(json: Option<&RawValue>) -> String {
+    let Some(parts) = json.and_then(|json| parse::<Vec<ResultPart<'_>>>(json.get()).ok()) else { return content(json) };
+    let texts = parts.into_iter().filter_map(|part| {
+        let response = part.function_response.and_then(|response| response.response);
+        match response {
+            Some(Response { output, error }) => Some(content(output.or(error))),
+            None => part.text,
+        }
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}

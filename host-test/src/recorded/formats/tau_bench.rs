@@ -1,0 +1,62 @@
+//! tau-bench and tau2-bench: results of many simulated conversations in one file.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::chat::conversation;
+use crate::recorded::format::{Format, Probe, Reader, tells_nothing};
+use crate::recorded::log::Log;
+use crate::recorded::text::{content, parse};
+
+pub const FORMAT: Format = Format {
+    name: "tau-bench",
+    title: "tau-bench and tau2-bench results",
+    signs: "objects with task_id, trial and traj, or an object with simulations",
+    recognises,
+    identify: tells_nothing,
+    reader: || Box::new(TauBench),
+};
+
+fn recognises(object: &Probe<'_>) -> bool {
+    object.has(&["task_id", "traj"])
+        || object.objects("simulations").first().is_some_and(|simulation| simulation.has(&["task_id", "messages"]))
+}
+
+struct TauBench;
+
+#[derive(Deserialize)]
+struct Results<'a> {
+    #[serde(borrow)]
+    simulations: Option<Vec<&'a RawValue>>,
+}
+
+#[derive(Deserialize)]
+struct Simulation<'a> {
+    #[serde(borrow)]
+    task_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    trial: Option<&'a RawValue>,
+    #[serde(borrow, alias = "messages")]
+    traj: Vec<&'a RawValue>,
+}
+
+impl Reader for TauBench {
+    fn read(&mut self, piece: &str, _array: usize, log: &mut Log<'_>) -> Result<(), String> {
+        let Results { simulations } = parse(piece)?;
+        let Some(simulations) = simulations else { return simulation(piece, log) };
+        for json in simulations {
+            if let Err(reason) = simulation(json.get(), log) {
+                log.skip(json.get(), format!("simulation: {reason}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn simulation(json: &str, log: &mut Log<'_>) -> Result<(), String> {
+    let Simulation { task_id, trial, traj } = parse(json)?;
+    let session = format!("task {} trial {}", content(task_id), content(trial));
+    conversation(&traj, &session, log);
+    log.session(&session).end();
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! Trae Agent: the trajectory of a task.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::recorded::format::{Format, Probe, Reader, tells_nothing};
+use crate::recorded::log::{AgentLog, Log};
+use crate::recorded::text::{arguments, content, parse, result};
+
+pub const FORMAT: Format = Format {
+    name: "trae",
+    title: "Trae Agent: trajectory_*.json",
+    signs: "an object with agent_steps",
+    recognises: |object: &Probe<'_>| object.is_array("agent_steps"),
+    identify: tells_nothing,
+    reader: || Box::new(Trae),
+};
+
+struct Trae;
+
+#[derive(Deserialize)]
+struct Trajectory<'a> {
+    #[serde(borrow)]
+    agent_steps: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Step<'a> {
+    step_number: u32,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<ToolCall<'a>>>,
+    #[serde(borrow)]
+    tool_results: Option<Vec<ToolResult<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct ToolCall<'a> {
+    call_id: Option<String>,
+    name: String,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct ToolResult<'a> {
+    call_id: Option<String>,
+    success: Option<bool>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+impl Reader for Trae {
+    fn read(&mut self, piece: &str, _array: usize, log: &mut Log<'_>) -> Result<(), String> {
+        let Trajectory { agent_steps } = parse(piece)?;
+        let session = log.name().to_owned();
+        // The task is the one thing that a person says.
+        log.session(&session).prompt();
+        for json in agent_steps {
+            if let Err(reason) = step(json.get(), log.session(&session)) {
+                log.skip(json.get(), format!("step: {reason}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn step(json: &str, agent: &mut AgentLog) -> Result<(), String> {
+    let step: Step<'_> = parse(json)?;
+    agent.start_step(1, step.step_number);
+    for ToolCall { call_id, name, arguments: text } in step.tool_calls.unwrap_or_default() {
+        agent.call_or_number(call_id, name, arguments(text));
+    }
+    for outcome in step.tool_results.unwrap_or_default() {
+        let failed = outcome.success == Some(false);
+        let text = Some(content(outcome.result)).filter(|text| !text.is_empty());
+        let text = text.unwrap_or_else(|| content(outcome.error));
+        agent.result_or_next(outcome.call_id, result(failed, text));
+    }
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! What holds a recording: a file, standard input, a folder with a file for each event; compressed or not.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use flate2::bufread::MultiGzDecoder;
+
+/// Something that holds a recording, and can be read more than once.
+#[derive(Clone)]
+pub struct Input {
+    name: String,
+    parts: Vec<Part>,
+    size: u64,
+    progress: Progress,
+}
+
+/// Is told how many more bytes have been read.
+type Progress = Arc<dyn Fn(u64) + Send + Sync>;
+
+/// One stream of bytes.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    pub name: String,
+    source: Source,
+}
+
+#[derive(Debug, Clone)]
+enum Source {
+    File(PathBuf),
+    /// A file that has no name any more.
+    Spooled(Arc<File>),
+    Bytes(Arc<[u8]>),
+}
+
+impl Input {
+    /// A file. It need not exist yet: reading it tells.
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        let size = fs::metadata(&path).map_or(0, |metadata| metadata.len());
+        let name = path.display().to_string();
+        Self { parts: vec![Part { name: name.clone(), source: Source::File(path) }], name, size, progress: silent() }
+    }
+
+    /// A folder in which each event has a file of its own, in this order.
+    pub fn folder(folder: impl Into<PathBuf>, files: impl IntoIterator<Item = PathBuf>) -> Self {
+        let parts: Vec<_> = files.into_iter().map(Self::file).collect();
+        let size = parts.iter().map(|part| part.size).sum();
+        let parts = parts.into_iter().flat_map(|part| part.parts).collect();
+        Self { name: folder.into().display().to_string(), parts, size, progress: silent() }
+    }
+
+    /// Bytes, under a name that is shown to people.
+    pub fn bytes(name: impl Into<String>, bytes: impl Into<Arc<[u8]>>) -> Self {
+        let (name, bytes) = (name.into(), bytes.into());
+        let size = bytes.len() as u64;
+        Self { parts: vec![Part { name: name.clone(), source: Source::Bytes(bytes) }], name, size, progress: silent() }
+    }
+
+    /// A stream that can be read only once: it is copied to a temporary file, which goes away with the process.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or the file not be written.
+    pub fn spooled(name: impl Into<String>, mut stream: impl Read) -> io::Result<Self> {
+        let name = name.into();
+        let mut file = tempfile::tempfile()?;
+        let size = io::copy(&mut stream, &mut file)?;
+        let parts = vec![Part { name: name.clone(), source: Source::Spooled(Arc::new(file)) }];
+        Ok(Self { parts, name, size, progress: silent() })
+    }
+
+    /// The name that is shown to people: the path of a file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The name of its file or folder, without the way there.
+    pub fn short_name(&self) -> &str {
+        self.name.rsplit(['/', std::path::MAIN_SEPARATOR]).next().unwrap_or(&self.name)
+    }
+
+    /// Its size in bytes, as it lies on the disk.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The same, which tells how many more bytes of it have been read each time that it is.
+    pub fn with_progress(self, progress: impl Fn(u64) + Send + Sync + 'static) -> Self {
+        Self { progress: Arc::new(progress), ..self }
+    }
+
+    pub(super) fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// The text of a part, decompressed if it begins like gzip or Zstandard.
+    pub(super) fn open(&self, part: &Part) -> io::Result<Box<dyn BufRead>> {
+        let bytes = part.source.open()?;
+        decompressed(BufReader::with_capacity(BUFFER, Counted { bytes, progress: Arc::clone(&self.progress) }))
+    }
+}
+
+fn silent() -> Progress {
+    Arc::new(|_| {})
+}
+
+impl fmt::Debug for Input {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Input").field("name", &self.name).field("size", &self.size).finish_non_exhaustive()
+    }
+}
+
+struct Counted {
+    bytes: Box<dyn Read>,
+    progress: Progress,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.bytes.read(buffer)?;
+        (self.progress)(read as u64);
+        Ok(read)
+    }
+}
+
+impl Source {
+    fn open(&self) -> io::Result<Box<dyn Read>> {
+        match self {
+            Self::Bytes(bytes) => Ok(Box::new(Cursor::new(Arc::clone(bytes)))),
+            Self::File(path) if path.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "a directory")),
+            Self::File(path) => Ok(Box::new(File::open(path)?)),
+            Self::Spooled(file) => {
+                let mut file = file.try_clone()?;
+                file.seek(SeekFrom::Start(0))?;
+                Ok(Box::new(file))
+            }
+        }
+    }
+}
+
+const BUFFER: usize = 128 << 10;
+
+/// The first bytes of a gzip member (RFC 1952) and of a Zstandard frame (RFC 8878).
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const ZSTANDARD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
+/// Both formats may consist of several parts one after another: all are read.
+fn decompressed(mut bytes: impl BufRead + 'static) -> io::Result<Box<dyn BufRead>> {
+    let start = bytes.fill_buf()?;
+    if start.starts_with(ZSTANDARD) {
+        let decoder = zstd::stream::read::Decoder::with_buffer(bytes)?;
+        Ok(Box::new(BufReader::with_capacity(BUFFER, decoder)))
+    } else if start.starts_with(GZIP) {
+        Ok(Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(bytes))))
+    } else {
+        Ok(Box::new(bytes))
+    }
+}

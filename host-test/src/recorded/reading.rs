@@ -1,0 +1,157 @@
+//! Recognises the format of an input, and reads it.
+
+use std::io;
+use std::ops::ControlFlow;
+
+use thiserror::Error;
+
+use super::format::{FORMATS, Format, Identity, Probe, Reader};
+use super::lineage::Inherited;
+use super::log::Log;
+use super::pieces::{Found, Piece, visit};
+use super::text::without_lone_surrogates;
+use super::{Input, Sink, Skipped};
+
+/// Why an input was not read.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The system could not read it.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It is empty.
+    #[error("the file is empty")]
+    Empty,
+    /// It is something else.
+    #[error("not a recorded session of a known format")]
+    UnknownFormat,
+    /// It is not what it was said to be.
+    #[error("not a recorded session of the format {}: looked for {}", .0.name, .0.signs)]
+    OtherFormat(&'static Format),
+}
+
+/// An input whose format is known.
+#[derive(Debug)]
+pub struct Recording {
+    input: Input,
+    format: &'static Format,
+    identity: Identity,
+}
+
+/// How many pieces are looked at to recognise a format, and how many more to learn the session's id.
+const PIECES_TO_RECOGNISE: usize = 2000;
+const PIECES_TO_IDENTIFY: usize = 50;
+
+impl Recording {
+    /// Recognises the format of an input, or sees whether it is the one that it was said to be.
+    ///
+    /// # Errors
+    ///
+    /// Any [`ReadError`].
+    pub fn open(input: Input, format: Option<&'static Format>) -> Result<Self, ReadError> {
+        let candidates = format.as_ref().map_or(FORMATS, std::slice::from_ref);
+        let mut found: Option<&'static Format> = None;
+        let mut identity = Identity::default();
+        let (mut pieces, mut identified, mut empty) = (0, 0, true);
+        visit(&input, &mut |piece| {
+            empty = false;
+            pieces += 1;
+            let probe = match &piece {
+                Found::Piece(Piece { text, .. }) => Probe::new(text),
+                Found::Bad(_) => None,
+            };
+            if let Some(probe) = probe {
+                found = found.or_else(|| candidates.iter().copied().find(|format| (format.recognises)(&probe)));
+                if let Some(format) = found {
+                    (format.identify)(&probe, &mut identity);
+                    identified += 1;
+                }
+            }
+            let enough = identified > PIECES_TO_IDENTIFY || (found.is_none() && pieces > PIECES_TO_RECOGNISE);
+            if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        match (found, format) {
+            (Some(format), _) => Ok(Self { input, format, identity }),
+            (None, _) if empty => Err(ReadError::Empty),
+            (None, Some(format)) => Err(ReadError::OtherFormat(format)),
+            (None, None) => Err(ReadError::UnknownFormat),
+        }
+    }
+
+    /// The input.
+    pub fn input(&self) -> &Input {
+        &self.input
+    }
+
+    /// Its format.
+    pub fn format(&self) -> &'static Format {
+        self.format
+    }
+
+    /// How many times reading it goes through the input.
+    pub fn passes(&self) -> u64 {
+        if (self.format.reader)().needs_survey() { 2 } else { 1 }
+    }
+
+    /// The same, which tells how many more bytes of the input have been read, each time that it is.
+    pub fn with_progress(self, progress: impl Fn(u64) + Send + Sync + 'static) -> Self {
+        Self { input: self.input.with_progress(progress), ..self }
+    }
+
+    /// The id of the session, where it is unique in the world and the input has all of the session.
+    pub(super) fn session(&self) -> Option<&str> {
+        self.identity.session.as_deref()
+    }
+
+    /// The id of the session that this one was forked from.
+    pub(super) fn parent(&self) -> Option<&str> {
+        self.identity.parent.as_deref()
+    }
+
+    /// Tells a sink what happened, without what was inherited. What cannot be read is reported and left out.
+    ///
+    /// # Errors
+    ///
+    /// If the system can no longer read the input.
+    pub fn read(&self, inherited: &Inherited, sink: &mut dyn Sink) -> io::Result<()> {
+        let mut reader = (self.format.reader)();
+        if reader.needs_survey() {
+            visit(&self.input, &mut |found| {
+                if let Found::Piece(Piece { text, .. }) = found {
+                    reader.survey(text);
+                }
+                ControlFlow::Continue(())
+            })?;
+        }
+        let mut log = Log::new(self.input.short_name(), inherited, sink);
+        visit(&self.input, &mut |found| {
+            match found {
+                Found::Piece(piece) => read_piece(&mut *reader, piece, &mut log),
+                Found::Bad(skipped) => log.report(skipped),
+            }
+            ControlFlow::Continue(())
+        })?;
+        reader.end(&mut log);
+        log.end();
+        Ok(())
+    }
+}
+
+fn read_piece(reader: &mut dyn Reader, Piece { text, file, line, array }: Piece<'_>, log: &mut Log<'_>) {
+    let report = |text: &str, log: &mut Log<'_>| {
+        for bad in log.take_bad() {
+            let before = bad.address.checked_sub(text.as_ptr() as usize).and_then(|offset| text.get(..offset));
+            let line = line + memchr::memchr_iter(b'\n', before.unwrap_or_default().as_bytes()).count();
+            log.report(Skipped { file: file.to_owned(), line, reason: bad.reason });
+        }
+        log.flush();
+    };
+    let Err(reason) = reader.read(text, array, log) else { return report(text, log) };
+    // Text that was cut inside of a character is written with half a surrogate pair.
+    let readable = without_lone_surrogates(text);
+    if readable == text || reader.read(&readable, array, log).is_err() {
+        log.skip(text, reason);
+        return report(text, log);
+    }
+    report(&readable, log);
+}
