@@ -8,6 +8,7 @@ mod in_order;
 mod inspect;
 mod replay;
 mod text;
+mod tune;
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -54,6 +55,7 @@ enum Command {
     #[command(after_help = "Examples:\n  loop-guard demo\n  loop-guard demo | less -R")]
     Demo,
     Replay(replay::Args),
+    Tune(tune::Args),
     Config(config::Args),
     Check(check::Args),
     Inspect(inspect::Args),
@@ -80,6 +82,7 @@ fn run(cli: Cli, out: &mut dyn Write) -> Result<ExitCode> {
     let status = match cli.command {
         Command::Demo => demo::run(&source, out),
         Command::Replay(args) => replay::run(&args, &source, out),
+        Command::Tune(args) => tune::run(&args, &source, out),
         Command::Config(args) => config::run(&args, &source, out),
         Command::Check(args) => check::run(&args, &source, out),
         Command::Inspect(args) => inspect::run(&args, &source, out),

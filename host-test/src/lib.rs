@@ -40,6 +40,7 @@ mod pipeline;
 pub mod recorded;
 pub mod replay;
 pub mod script;
+pub mod tune;
 mod types;
 
 pub use component::{CONTRACT, Component};

@@ -127,11 +127,11 @@ pub fn run(args: &Args, source: &Source, out: &mut dyn Write) -> Result<ExitCode
             table(&all, out)?;
         }
     }
-    Ok(status(corpus.failed(), out)?)
+    Ok(status(corpus.failed())?)
 }
 
 /// Files that were left out make the whole incomplete.
-pub fn status(failed: usize, _out: &mut dyn Write) -> io::Result<ExitCode> {
+pub fn status(failed: usize) -> io::Result<ExitCode> {
     if failed == 0 {
         return Ok(ExitCode::SUCCESS);
     }

@@ -1,0 +1,279 @@
+//! `loop-guard tune`: which thresholds and quotas fit the sessions that were recorded?
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::ValueEnum;
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+use loop_guard::tune::{Advice, Study, Sweep, ToolUse};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::config::ConfigFile;
+use super::replay::status;
+use super::text::{FAINT, STRONG, count, one_line, styled};
+use super::{Source, corpus};
+
+/// The limits that the table of tools compares.
+const LIMITS: [u32; 6] = [1, 2, 3, 4, 5, 8];
+
+/// How many tools the table shows.
+const SHOWN_TOOLS: usize = 20;
+
+/// Replay recorded sessions under many thresholds and quotas, and advise which to take
+#[derive(clap::Args)]
+#[command(after_help = help())]
+pub struct Args {
+    #[command(flatten)]
+    corpus: corpus::Args,
+    /// A configuration whose include and exclude are to hold [default: the guard's defaults]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// What to print
+    #[arg(long, value_name = "OUTPUT", default_value = "text")]
+    output: Output,
+    /// Write a page as well, with charts and a timeline of each session
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+}
+
+fn help() -> String {
+    format!(
+        "\
+Streaks of equal calls are split by their recorded results: one and the same (the agent was stuck), or changing ones (it \
+polled). The output ends with a configuration that can be pasted, and says what it is based on. Nothing is sent anywhere.
+
+{}
+
+Examples:
+  loop-guard tune ~/.claude/projects ~/.codex/sessions
+  loop-guard tune --report tune.html 'logs/**/*.jsonl'
+  loop-guard tune --output json logs | jq -s 'map(select(.event == \"threshold\"))'
+
+Exit status: 0 if all files were read; 2 if one that was named could not be, or, with --strict, has a bad line.",
+        corpus::formats()
+    )
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Output {
+    /// Tables and a configuration in YAML, for people
+    Text,
+    /// A JSON object a line: one for each threshold, one for each tool, and the configuration
+    Json,
+}
+
+pub fn run(args: &Args, source: &Source, out: &mut dyn Write) -> Result<ExitCode> {
+    let config = args.config.as_deref().map(ConfigFile::read).transpose()?;
+    let component = source.load()?;
+    let guard = || match &config {
+        Some(config) => config.guard(&component),
+        None => Ok(component.guard("{}")?),
+    };
+    guard()?;
+    let mut corpus = args.corpus.open()?;
+    let mut study = Study::default();
+    corpus.each(
+        &mut io::sink(),
+        |job, _| {
+            let mut watcher = Study::watcher();
+            job.replay(&guard()?, &mut watcher)?;
+            Ok(watcher.study())
+        },
+        |_, seen| {
+            study.add(seen);
+            Ok(())
+        },
+    )?;
+    match args.output {
+        Output::Text => text(&study, out)?,
+        Output::Json => json(&study, out)?,
+    }
+    Ok(status(corpus.failed())?)
+}
+
+fn text(study: &Study, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", styled(STRONG, "Reminders, by the first threshold"))?;
+    thresholds(&study.sweep(), out)?;
+    let words = "\
+A session, or a notice, is stuck if the repeated calls had one and the same result, polling if their results changed. Needless notices come with the last call of \
+a stuck streak: the agent helps itself. Calls saved came after a stuck notice, in the same streak.";
+    writeln!(out, "{}\n", styled(FAINT, words))?;
+    writeln!(out, "{}", styled(STRONG, "Calls of a tool in one step, and how many each limit would deny"))?;
+    tools(&study.tools(), out)?;
+    if study.stepless_calls() > 0 {
+        let words = format!("{} stand in formats that do not tell steps apart, and are not counted here.", count(study.stepless_calls(), "call"));
+        writeln!(out, "{}", styled(FAINT, words))?;
+    }
+    writeln!(out, "\n{}", styled(STRONG, "A configuration for these sessions"))?;
+    write!(out, "{}", advice(study))
+}
+
+fn thresholds(sweeps: &[Sweep], out: &mut dyn Write) -> io::Result<()> {
+    let mut table = Table::new();
+    table.load_preset(NOTHING).set_header([
+        "threshold",
+        "sessions reminded",
+        "stuck",
+        "polling",
+        "notices",
+        "stuck",
+        "polling",
+        "needless",
+        "calls saved",
+    ]);
+    for sweep in sweeps {
+        let Sweep { threshold, stuck_sessions, polling_sessions, stuck_notices, polling_notices, needless_notices, saved } = *sweep;
+        table.add_row([
+            threshold as usize,
+            stuck_sessions + polling_sessions,
+            stuck_sessions,
+            polling_sessions,
+            stuck_notices + polling_notices,
+            stuck_notices,
+            polling_notices,
+            needless_notices,
+            saved,
+        ]);
+    }
+    right(&mut table, 0);
+    writeln!(out, "{}", table.trim_fmt())
+}
+
+fn tools(tools: &[ToolUse], out: &mut dyn Write) -> io::Result<()> {
+    let (bursts, single): (Vec<_>, Vec<_>) = tools.iter().partition(|tool| tool.most > 1);
+    let shown = bursts.iter().take(SHOWN_TOOLS);
+    if !bursts.is_empty() {
+        let mut table = Table::new();
+        let limits = LIMITS.iter().map(|limit| format!("denied at {limit}"));
+        let header = ["tool", "calls", "steps", "median", "99 %", "most"].map(str::to_owned).into_iter().chain(limits);
+        table.load_preset(NOTHING).set_header(header);
+        for tool in shown {
+            let numbers = [tool.calls, tool.steps, tool.median as usize, tool.most_of_99 as usize, tool.most as usize];
+            let denied = LIMITS.iter().map(|limit| tool.denied_at(*limit));
+            let numbers = numbers.into_iter().chain(denied).map(|number| number.to_string());
+            table.add_row(std::iter::once(one_line(&tool.tool, 40)).chain(numbers));
+        }
+        right(&mut table, 1);
+        writeln!(out, "{}", table.trim_fmt())?;
+    }
+    let more = bursts.len().saturating_sub(SHOWN_TOOLS);
+    if more > 0 {
+        writeln!(out, "{}", styled(FAINT, format!("{} more; --output json has all", count(more, "tool"))))?;
+    }
+    if !single.is_empty() {
+        let words = format!("{} never called twice in one step", count(single.len(), "tool"));
+        writeln!(out, "{}", styled(FAINT, words))?;
+    }
+    Ok(())
+}
+
+fn right(table: &mut Table, from: usize) {
+    table.column_iter_mut().skip(from).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+}
+
+/// The configuration in YAML, with what it is based on.
+pub fn advice(study: &Study) -> String {
+    let Advice { thresholds, exclude, limits, sweep } = study.advice();
+    let quoted = |text: &str| serde_json::to_string(text).unwrap_or_default();
+    let sessions = count(study.sessions(), "session");
+    let mut yaml = format!("# Based on {sessions} with {}.\nrepeatToolReminder:\n", count(study.calls(), "call"));
+    if sweep.saved == 0 {
+        yaml += "  # No streak of equal calls shows what to choose: these are the defaults.\n";
+    } else {
+        let Sweep { threshold, stuck_notices, polling_notices, needless_notices, saved, .. } = sweep;
+        yaml += &format!(
+            "  # First at {threshold}: {}, {polling_notices} of them on polls, {needless_notices} as the agent helped itself; \
+             {} after the stuck ones.\n",
+            count(stuck_notices + polling_notices, "notice"),
+            count(saved, "repeated call"),
+        );
+    }
+    yaml += &format!("  thresholds: {thresholds:?}\n");
+    if !exclude.is_empty() {
+        yaml += "  # Their repeated calls brought changing results.\n";
+        yaml += &format!("  exclude: [{}]\n", exclude.iter().map(|tool| quoted(tool)).collect::<Vec<_>>().join(", "));
+    }
+    if !limits.is_empty() {
+        yaml += "toolCallLimit:\n  # No more than 1 of 100 steps with such a tool had more calls of it.\n  limits:\n";
+        for (tool, limit) in limits {
+            yaml += &format!("    {}: {limit}\n", quoted(&tool));
+        }
+    }
+    yaml
+}
+
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+enum Line<'a> {
+    Threshold {
+        threshold: u32,
+        sessions: usize,
+        stuck_sessions: usize,
+        polling_sessions: usize,
+        notices: usize,
+        stuck_notices: usize,
+        polling_notices: usize,
+        needless_notices: usize,
+        saved: usize,
+    },
+    Tool {
+        tool: &'a str,
+        calls: usize,
+        steps: usize,
+        median: u32,
+        most_of_99: u32,
+        most: u32,
+        calls_per_step: &'a BTreeMap<u32, usize>,
+        denied_at: BTreeMap<u32, usize>,
+    },
+    Configuration {
+        sessions: usize,
+        calls: usize,
+        stepless_calls: usize,
+        config: &'a RawValue,
+    },
+}
+
+fn json(study: &Study, out: &mut dyn Write) -> Result<()> {
+    let mut print = |line: &Line<'_>| -> Result<()> {
+        serde_json::to_writer(&mut *out, line)?;
+        Ok(writeln!(out)?)
+    };
+    for sweep in study.sweep() {
+        let Sweep { threshold, stuck_sessions, polling_sessions, stuck_notices, polling_notices, needless_notices, saved } = sweep;
+        print(&Line::Threshold {
+            threshold,
+            sessions: stuck_sessions + polling_sessions,
+            stuck_sessions,
+            polling_sessions,
+            notices: stuck_notices + polling_notices,
+            stuck_notices,
+            polling_notices,
+            needless_notices,
+            saved,
+        })?;
+    }
+    for tool in &study.tools() {
+        let ToolUse { tool: name, calls, steps, median, most_of_99, most, per_step } = tool;
+        // Beyond the most calls in a step, a limit denies nothing.
+        let denied_at = (1..*most).map(|limit| (limit, tool.denied_at(limit))).collect();
+        print(&Line::Tool {
+            tool: name,
+            calls: *calls,
+            steps: *steps,
+            median: *median,
+            most_of_99: *most_of_99,
+            most: *most,
+            calls_per_step: per_step,
+            denied_at,
+        })?;
+    }
+    let (sessions, calls, stepless_calls) = (study.sessions(), study.calls(), study.stepless_calls());
+    let config = RawValue::from_string(study.advice().config())?;
+    print(&Line::Configuration { sessions, calls, stepless_calls, config: &config })
+}
