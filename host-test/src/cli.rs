@@ -7,6 +7,7 @@ mod demo;
 mod in_order;
 mod inspect;
 mod replay;
+mod report;
 mod text;
 mod tune;
 

@@ -173,15 +173,16 @@ impl Study {
     ///
     /// A tool is excluded if several of its streaks reached three calls and none of these was stuck. The first threshold
     /// is the one at which the calls that a heeded reminder saves most outnumber the notices that save none: on
-    /// polls, and on streaks that end by themselves; the lowest of several, and 3, the guard's default, where
-    /// nothing is saved. The others follow at the distances of the default. A tool has a limit if its calls come in rare bursts: at most 1 of 100 of its steps
-    /// would be denied a call, and the largest of them had at least twice as many.
+    /// polls, and on streaks that end by themselves. Of several such, it is the one with the fewest notices; where nothing is
+    /// saved, the guard's default, 3. The others follow at the distances of the default. A tool has a limit if
+    /// its calls come in rare bursts: at most 1 of 100 of its steps would be denied a call, and the largest of
+    /// them had at least twice as many.
     pub fn advice(&self) -> Advice {
         let exclude = self.polling_tools();
         let worth = |sweep: &Sweep| sweep.saved as i128 - (sweep.polling_notices + sweep.needless_notices) as i128;
         let sweeps = THRESHOLDS.map(|threshold| self.at(threshold, &exclude));
-        // The last of equal ones is taken, so the lowest stands last.
-        let best = sweeps.rev().max_by_key(worth).filter(|best| best.saved > 0 && worth(best) > 0);
+        // Of equal ones the last is taken: the highest, which reminds least.
+        let best = sweeps.max_by_key(worth).filter(|best| worth(best) > 0);
         let sweep = best.unwrap_or_else(|| self.at(3, &exclude));
         let first = sweep.threshold;
         let limits = self.tools().into_iter().filter_map(|tool| Some((tool.tool.clone(), tool.advised_limit()?))).collect();

@@ -80,6 +80,14 @@ impl ConfigFile {
         })
     }
 
+    /// A guard with a configuration, or else with the defaults.
+    pub fn guard_or_default(config: Option<&Self>, component: &Component) -> Result<Guard> {
+        match config {
+            Some(config) => config.guard(component),
+            None => Ok(component.guard("{}")?),
+        }
+    }
+
     /// The configuration that stands in the rows of a profile patch.
     fn of_rows(self) -> Result<Self> {
         let path = self.path.display();

@@ -172,7 +172,7 @@ impl Corpus {
         &mut self,
         out: &mut dyn Write,
         work: impl Fn(&mut Job<'_>, &mut Outlet<Worked<T>>) -> Result<T> + Sync,
-        mut done: impl FnMut(&Recording, T) -> Result<()>,
+        mut done: impl FnMut(T),
     ) -> Result<()> {
         if self.strict {
             self.check()?;
@@ -191,14 +191,17 @@ impl Corpus {
                 let result = work(&mut job, outlet);
                 Some((result, job.complaints))
             },
-            |place, worked| {
-                let (Some(recording), Some((result, complaints))) = (recordings.get(place), worked) else { return Ok(()) };
+            |worked: Worked<T>| {
+                let Some((result, complaints)) = worked else { return Ok(()) };
                 for Skipped { file, line, reason } in &complaints {
                     let warning = styled(GUARD, "warning:");
                     progress.suspend(|| complain(&format!("{warning} {file}:{line}: left out: {reason}")))?;
                 }
                 match result {
-                    Ok(result) => done(recording, result),
+                    Ok(result) => {
+                        done(result);
+                        Ok(())
+                    }
                     Err(error) => {
                         failed += 1;
                         Ok(progress.suspend(|| complain(&format!("{} {error:#}", styled(BAD, "error:"))))?)

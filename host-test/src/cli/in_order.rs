@@ -30,7 +30,7 @@ pub fn in_order<T: Send>(
     threads: usize,
     out: &mut dyn Write,
     work: impl Fn(usize, &mut Outlet<T>) -> T + Sync,
-    mut done: impl FnMut(usize, T) -> Result<()>,
+    mut done: impl FnMut(T) -> Result<()>,
 ) -> Result<()> {
     let (senders, receivers): (Vec<_>, Vec<Receiver<Message<T>>>) = (0..count).map(|_| sync_channel(CHUNKS)).unzip();
     let next = AtomicUsize::new(0);
@@ -50,12 +50,12 @@ pub fn in_order<T: Send>(
             scope.spawn(worker);
         }
         // If writing fails, the receivers are dropped, and the workers stop.
-        for (number, receiver) in receivers.into_iter().enumerate() {
+        for receiver in receivers {
             for message in receiver {
                 match message {
                     Message::Output(chunk) => out.write_all(&chunk)?,
                     Message::Done(result) => {
-                        done(number, result)?;
+                        done(result)?;
                         break;
                     }
                 }

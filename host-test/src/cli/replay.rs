@@ -11,12 +11,14 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::ValueEnum;
 use loop_guard::recorded::{Agent, Recording};
-use loop_guard::replay::{Replay, Totals};
+use loop_guard::replay::{Replay, Totals, Watcher};
 
 pub use self::table::table;
 pub use self::timeline::Timeline;
 
+use self::json::Json;
 use super::config::ConfigFile;
+use super::report::{Collector, Report};
 use super::text::{BAD, count, styled};
 use super::{Source, corpus};
 
@@ -68,6 +70,7 @@ enum Output {
 }
 
 /// An agent that was replayed.
+#[derive(Clone)]
 pub struct Row {
     /// Where it was recorded.
     pub file: String,
@@ -93,41 +96,56 @@ pub fn rows(recording: &Recording, Replay { agents, skipped }: Replay) -> Vec<Ro
 pub fn run(args: &Args, source: &Source, out: &mut dyn Write) -> Result<ExitCode> {
     let config = args.config.as_deref().map(ConfigFile::read).transpose()?;
     let component = source.load()?;
-    let guard = || match &config {
-        Some(config) => config.guard(&component),
-        None => Ok(component.guard("{}")?),
-    };
-    // A configuration that is not valid is told before any file is read.
-    guard()?;
+    let guard = || ConfigFile::guard_or_default(config.as_ref(), &component);
+    let mut report = Report::wanted(args.report.as_deref(), &guard()?)?;
+    let wanted = report.is_some();
     let mut corpus = args.corpus.open()?;
     let mut all = Vec::new();
-    match args.output {
-        Output::Json => corpus.each(
-            out,
-            |job, out| {
-                let mut json = json::Json::new(out);
-                let replay = job.replay(&guard()?, &mut json)?;
-                let rows = rows(job.recording, replay);
-                json.summaries(&rows)?;
-                Ok(rows)
-            },
-            |_, rows| Ok(all.extend(rows)),
-        )?,
-        Output::Text => {
-            corpus.each(
-                out,
-                |job, out| {
-                    let mut timeline = Timeline::new(job.recording, args.full, out);
-                    let replay = job.replay(&guard()?, &mut timeline)?;
-                    timeline.end()?;
-                    Ok(rows(job.recording, replay))
-                },
-                |_, rows| Ok(all.extend(rows)),
-            )?;
-            table(&all, out)?;
+    corpus.each(
+        out,
+        |job, out| {
+            let guard = guard()?;
+            let mut printer = match args.output {
+                Output::Text => Printer::Text(Timeline::new(job.recording, args.full, out)),
+                Output::Json => Printer::Json(Json::new(out)),
+            };
+            let mut collector = Collector::new(wanted, &guard, printer.watcher());
+            let replay = job.replay(&guard, &mut collector)?;
+            let collected = collector.collected()?;
+            let rows = rows(job.recording, replay);
+            match printer {
+                Printer::Text(timeline) => timeline.end()?,
+                Printer::Json(json) => json.summaries(&rows)?,
+            }
+            Ok((rows, collected))
+        },
+        |(rows, collected)| {
+            if let Some((report, collected)) = report.as_mut().zip(collected) {
+                report.add(rows.clone(), collected);
+            }
+            all.extend(rows);
+        },
+    )?;
+    if let Output::Text = args.output {
+        table(&all, out)?;
+    }
+    report.map(Report::finish).transpose()?;
+    Ok(status(corpus.failed())?)
+}
+
+/// Whoever prints the replay of a recording.
+enum Printer<'a> {
+    Text(Timeline<'a>),
+    Json(Json<'a>),
+}
+
+impl Printer<'_> {
+    fn watcher(&mut self) -> &mut dyn Watcher {
+        match self {
+            Self::Text(timeline) => timeline,
+            Self::Json(json) => json,
         }
     }
-    Ok(status(corpus.failed())?)
 }
 
 /// Files that were left out make the whole incomplete.

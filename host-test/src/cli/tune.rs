@@ -14,7 +14,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::config::ConfigFile;
-use super::replay::status;
+use super::replay::{rows, status};
+use super::report::{Collector, Report};
 use super::text::{FAINT, STRONG, count, one_line, styled};
 use super::{Source, corpus};
 
@@ -70,29 +71,33 @@ enum Output {
 pub fn run(args: &Args, source: &Source, out: &mut dyn Write) -> Result<ExitCode> {
     let config = args.config.as_deref().map(ConfigFile::read).transpose()?;
     let component = source.load()?;
-    let guard = || match &config {
-        Some(config) => config.guard(&component),
-        None => Ok(component.guard("{}")?),
-    };
-    guard()?;
+    let guard = || ConfigFile::guard_or_default(config.as_ref(), &component);
+    let mut report = Report::wanted(args.report.as_deref(), &guard()?)?;
+    let wanted = report.is_some();
     let mut corpus = args.corpus.open()?;
     let mut study = Study::default();
     corpus.each(
         &mut io::sink(),
         |job, _| {
+            let guard = guard()?;
             let mut watcher = Study::watcher();
-            job.replay(&guard()?, &mut watcher)?;
-            Ok(watcher.study())
+            let mut collector = Collector::new(wanted, &guard, &mut watcher);
+            let replay = job.replay(&guard, &mut collector)?;
+            let collected = collector.collected()?;
+            Ok((watcher.study(), rows(job.recording, replay), collected))
         },
-        |_, seen| {
+        |(seen, rows, collected)| {
             study.add(seen);
-            Ok(())
+            if let Some((report, collected)) = report.as_mut().zip(collected) {
+                report.add(rows, collected);
+            }
         },
     )?;
     match args.output {
         Output::Text => text(&study, out)?,
         Output::Json => json(&study, out)?,
     }
+    report.map(Report::finish).transpose()?;
     Ok(status(corpus.failed())?)
 }
 
