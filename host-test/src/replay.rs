@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::error::CallError;
 use crate::guard::Guard;
-use crate::recorded::{Agent, Call, CallResult, Event, Inherited, Recording, Sink, Skipped};
+use crate::recorded::{Agent, Call, CallResult, Event, Format, Inherited, Recording, Sink, Skipped};
 use crate::types::{Decision, Notice, Outcome, Status, StepStart, ToolCall};
 
 /// Whoever watches a replay.
@@ -137,8 +137,9 @@ pub fn replay(
     guard: &Guard,
     watcher: &mut dyn Watcher,
 ) -> Result<Replay, ReplayError> {
+    let format = recording.format();
     let mut stage =
-        Stage { guard, watcher, players: Vec::new(), places: HashMap::new(), tracked: HashMap::new(), skipped: 0, failed: None };
+        Stage { format, guard, watcher, players: Vec::new(), places: HashMap::new(), tracked: HashMap::new(), skipped: 0, failed: None };
     recording.read(inherited, &mut stage)?;
     stage.close();
     let Stage { players, skipped, failed, .. } = stage;
@@ -152,6 +153,7 @@ pub fn replay(
 
 /// All agents of a recording before one guard.
 struct Stage<'a> {
+    format: &'static Format,
     guard: &'a Guard,
     watcher: &'a mut dyn Watcher,
     players: Vec<Player>,
@@ -177,7 +179,7 @@ struct Player {
     run: u32,
     streak: Streak,
     /// The result of the first call of the streak.
-    first_result: Option<CallResult>,
+    first_result: Option<(Status, String)>,
     /// The call at hand, or the last one.
     call: String,
     totals: Totals,
@@ -201,7 +203,7 @@ impl Sink for Stage<'_> {
             return;
         }
         let Some(player) = self.places.get(agent).and_then(|place| self.players.get_mut(*place)) else { return };
-        let mut scene = Scene { guard: self.guard, watcher: &mut *self.watcher, tracked: &mut self.tracked };
+        let mut scene = Scene { format: self.format, guard: self.guard, watcher: &mut *self.watcher, tracked: &mut self.tracked };
         if let Err(error) = player.play(event, &mut scene) {
             self.failed = Some(ReplayError::Component { call: player.call.clone(), error });
         }
@@ -216,7 +218,7 @@ impl Sink for Stage<'_> {
 impl Stage<'_> {
     fn close(&mut self) {
         for player in &mut self.players {
-            let mut scene = Scene { guard: self.guard, watcher: &mut *self.watcher, tracked: &mut self.tracked };
+            let mut scene = Scene { format: self.format, guard: self.guard, watcher: &mut *self.watcher, tracked: &mut self.tracked };
             if self.failed.is_none()
                 && let Err(error) = player.deny_what_has_no_result(&mut scene)
             {
@@ -228,6 +230,7 @@ impl Stage<'_> {
 
 /// What a player plays before.
 struct Scene<'a> {
+    format: &'static Format,
     guard: &'a Guard,
     watcher: &'a mut dyn Watcher,
     tracked: &'a mut HashMap<String, bool>,
@@ -330,7 +333,7 @@ impl Player {
             Decision::Allow | Decision::Ask(_) => Outcome { status: result.status, content: Some(&result.content) },
         };
         let notices = scene.guard.post_execute(&tool_call(&self.name, &call), &outcome)?;
-        let streak = if scene.tracks(&call.tool)? { Some(self.count(result, scene.guard)?) } else { None };
+        let streak = if scene.tracks(&call.tool)? { Some(self.count(result, scene)?) } else { None };
         self.totals.notices += notices.len();
         let status = outcome.status;
         let ended = Moment::Ended { call: &call, began, status, notices: &notices, streak };
@@ -340,14 +343,16 @@ impl Player {
     }
 
     /// Follows the streak that a tracked call began or continued.
-    fn count(&mut self, result: &CallResult, guard: &Guard) -> Result<Streak, CallError> {
-        let count = guard.count(&self.name)?;
+    fn count(&mut self, CallResult { status, content }: &CallResult, scene: &Scene<'_>) -> Result<Streak, CallError> {
+        let count = scene.guard.count(&self.name)?;
+        let result = (*status, scene.format.steady(content));
         if count <= 1 {
             self.streak = Streak { count, same_results: true, reminded: false };
-            self.first_result = Some(result.clone());
+            self.first_result = Some((result.0, result.1.into_owned()));
         } else {
             self.streak.count = count;
-            self.streak.same_results &= self.first_result.as_ref() == Some(result);
+            let first = self.first_result.as_ref().map(|(status, content)| (*status, &**content));
+            self.streak.same_results &= first == Some((result.0, &*result.1));
             self.totals.after_notice += usize::from(self.streak.reminded);
             *if self.streak.same_results { &mut self.totals.stuck } else { &mut self.totals.polling } += 1;
         }

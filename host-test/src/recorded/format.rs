@@ -21,6 +21,8 @@ pub struct Format {
     pub(super) recognises: fn(&Probe<'_>) -> bool,
     /// What a piece says of the session as a whole.
     pub(super) identify: fn(&Probe<'_>, &mut Identity),
+    /// What of a result is the same each time that the result is.
+    pub(super) steady: fn(&str) -> Cow<'_, str>,
     /// A reader for one input.
     pub(super) reader: fn() -> Box<dyn Reader>,
 }
@@ -47,6 +49,13 @@ impl Format {
     /// The format with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         FORMATS.iter().copied().find(|format| format.name == name)
+    }
+}
+
+impl Format {
+    /// What of a result is the same each time that the result is: without times and ids that the program adds.
+    pub fn steady<'a>(&self, content: &'a str) -> Cow<'a, str> {
+        (self.steady)(content)
     }
 }
 
@@ -81,6 +90,11 @@ pub struct Identity {
     pub session: Option<String>,
     /// The id of the session that it was forked from.
     pub parent: Option<String>,
+}
+
+/// Results have nothing that differs each time.
+pub(super) fn as_it_is(content: &str) -> Cow<'_, str> {
+    Cow::Borrowed(content)
 }
 
 /// No piece tells of the session as a whole.

@@ -79,7 +79,10 @@ impl Input {
 
     /// The name of its file or folder, without the way there.
     pub fn short_name(&self) -> &str {
-        self.name.rsplit(['/', std::path::MAIN_SEPARATOR]).next().unwrap_or(&self.name)
+        let is_separator = |c: char| c == '/' || c == std::path::MAIN_SEPARATOR;
+        // A folder of events lies in that of its session.
+        let name = if self.parts.len() > 1 { self.name.strip_suffix("events").unwrap_or(&self.name) } else { &self.name };
+        name.trim_end_matches(is_separator).rsplit(is_separator).next().unwrap_or(name)
     }
 
     /// Its size in bytes, as it lies on the disk.

@@ -37,8 +37,8 @@ impl Tree {
         self.entries.push(entry);
     }
 
-    /// The branch that leads to the last entry. Where an entry's parent is not in the log, what stands before it belongs to the
-    /// branch as well: nothing tells that it was given up.
+    /// The branch that leads to the last entry. An entry without a parent is the first of a conversation. Where an entry's parent
+    /// is not in the log, what stands before it belongs to the branch as well: nothing tells that it was given up.
     pub fn last_branch(self) -> Branch {
         let ids: HashMap<usize, u64> = self.places.iter().map(|(id, place)| (*place, *id)).collect();
         let mut branch = Branch { hasher: self.hasher, ..Branch::default() };
@@ -48,8 +48,10 @@ impl Tree {
             branch.entries.extend(ids.get(&place));
             branch.groups.extend(entry.group);
             // Parents stand before their children; anything else would be a circle.
-            let parent = entry.parent.and_then(|parent| self.places.get(&parent)).filter(|parent| **parent < place);
-            next = parent.copied().or_else(|| place.checked_sub(1));
+            next = entry.parent.and_then(|parent| {
+                let parent = self.places.get(&parent).filter(|parent| **parent < place);
+                parent.copied().or_else(|| place.checked_sub(1))
+            });
         }
         branch
     }
@@ -88,8 +90,12 @@ mod tests {
     }
 
     #[test]
-    fn before_an_entry_without_a_known_parent_all_is_kept() {
-        assert_eq!(branch("a b<a c d<c"), "a b c d");
+    fn an_entry_without_a_parent_begins_anew() {
+        assert_eq!(branch("a b<a c d<c"), "c d");
+    }
+
+    #[test]
+    fn before_an_entry_whose_parent_is_missing_all_is_kept() {
         assert_eq!(branch("a b<a x<b d<lost e<d"), "a b x d e");
         assert_eq!(branch("a b<b c<d d<c"), "a b c d");
     }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::recorded::format::{Format, Probe, Reader, tells_nothing};
+use crate::recorded::format::{Format, Probe, Reader, tells_nothing, as_it_is};
 use crate::recorded::log::{AgentLog, Log};
 use crate::recorded::text::{arguments, content, parse, result};
 
@@ -13,6 +13,7 @@ pub const FORMAT: Format = Format {
     signs: "an object with steps and a schema_version ATIF-…",
     recognises,
     identify: tells_nothing,
+    steady: as_it_is,
     reader: || Box::new(Atif),
 };
 

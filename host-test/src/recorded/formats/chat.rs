@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::recorded::format::{Format, Probe, Reader, tells_nothing};
+use crate::recorded::format::{Format, Probe, Reader, tells_nothing, as_it_is};
 use crate::recorded::log::{AgentLog, Log};
 use crate::recorded::text::{arguments, content, parse, result};
 
@@ -18,6 +18,7 @@ pub const FORMAT: Format = Format {
     signs: "an object with messages that have roles, or an array of such messages",
     recognises,
     identify: tells_nothing,
+    steady: as_it_is,
     reader: || Box::<Chat>::default(),
 };
 
@@ -107,7 +108,7 @@ struct Message<'a> {
 struct ToolCall<'a> {
     #[serde(alias = "tool_call_id")]
     id: Option<String>,
-    #[serde(borrow)]
+    #[serde(borrow, alias = "custom")]
     function: Option<Function<'a>>,
     name: Option<String>,
     #[serde(borrow, alias = "args", alias = "input")]
@@ -117,7 +118,7 @@ struct ToolCall<'a> {
 #[derive(Deserialize)]
 struct Function<'a> {
     name: String,
-    #[serde(borrow)]
+    #[serde(borrow, alias = "input")]
     arguments: Option<&'a RawValue>,
 }
 
@@ -143,7 +144,9 @@ fn message(json: &str, agent: &mut AgentLog) -> Result<(), String> {
     match &*message.role {
         "user" | "human" => {
             let mut results = blocks.into_iter().filter(|block| block.kind.as_deref() == Some("tool_result")).peekable();
-            if results.peek().is_none() {
+            // A simulated user's own calls are no words.
+            let silent = message.tool_calls.is_some() && content(message.content).is_empty();
+            if results.peek().is_none() && !silent {
                 agent.prompt();
             }
             for block in results {

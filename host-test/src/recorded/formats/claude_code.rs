@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::recorded::CallResult;
-use crate::recorded::format::{Format, Identity, Probe, Reader};
+use crate::recorded::format::{Format, Identity, Probe, Reader, as_it_is};
 use crate::recorded::log::{AgentLog, Log};
 use crate::recorded::text::{arguments, content, parse};
 use crate::recorded::tree::{Branch, Tree};
@@ -23,6 +23,7 @@ pub const FORMAT: Format = Format {
     signs: "a line of type user or assistant with a message, and a sessionId or session_id",
     recognises,
     identify,
+    steady: as_it_is,
     reader: || Box::<ClaudeCode>::default(),
 };
 
@@ -92,8 +93,6 @@ struct Line<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    subtype: Option<Cow<'a, str>>,
-    #[serde(borrow)]
     uuid: Option<Cow<'a, str>>,
     #[serde(borrow, rename = "parentUuid")]
     parent_uuid: Option<Cow<'a, str>>,
@@ -107,7 +106,13 @@ struct Line<'a> {
     is_meta: bool,
     #[serde(rename = "isCompactSummary", default)]
     is_compact_summary: bool,
+    #[serde(rename = "isSynthetic", default)]
+    is_synthetic: bool,
     parent_tool_use_id: Option<String>,
+    #[serde(borrow)]
+    origin: Option<Origin<'a>>,
+    #[serde(borrow, rename = "toolDenialKind")]
+    tool_denial_kind: Option<&'a RawValue>,
     #[serde(borrow)]
     message: Option<Message<'a>>,
     #[serde(borrow)]
@@ -126,10 +131,24 @@ struct Message<'a> {
     content: Option<&'a RawValue>,
 }
 
+/// Where a message of the role user comes from.
 #[derive(Deserialize)]
+struct Origin<'a> {
+    #[serde(borrow)]
+    kind: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Attachment<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    command_mode: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    origin: Option<Origin<'a>>,
+    #[serde(default)]
+    is_meta: bool,
 }
 
 #[derive(Deserialize)]
@@ -144,6 +163,8 @@ struct Block<'a> {
     #[serde(borrow)]
     content: Option<&'a RawValue>,
     is_error: Option<bool>,
+    #[serde(borrow)]
+    text: Option<Cow<'a, str>>,
 }
 
 impl Reader for ClaudeCode {
@@ -181,23 +202,49 @@ impl Reader for ClaudeCode {
         let id = self.agent(&line, &session);
         let on_branch = self.on_branch(&line);
         let agent = log.agent(&session, &id);
-        match (kind, line.message, line.subtype.as_deref()) {
-            ("assistant", Some(message), _) if on_branch => self.assistant(message, blocks, &id, agent),
-            ("user", Some(message), _) => {
-                let is_prompt = !line.is_meta && !line.is_compact_summary && on_branch;
-                user(message, blocks, is_prompt, line.tool_use_result, agent);
+        match (kind, line.message) {
+            ("assistant", Some(message)) if on_branch => self.assistant(message, blocks, &id, agent),
+            ("user", Some(message)) => {
+                let text = blocks.iter().find_map(|block| block.text.clone());
+                let text = text.unwrap_or_else(|| content(message.content).into());
+                let injected = line.is_meta || line.is_compact_summary || line.is_synthetic || !is_person(line.origin.as_ref());
+                let is_prompt = on_branch && !injected && !INJECTED.iter().any(|start| text.starts_with(start));
+                let was_denied = line.tool_denial_kind.is_some() || content(line.tool_use_result) == "User rejected tool use";
+                user(message, blocks, is_prompt, was_denied, agent);
             }
-            ("attachment", ..) if line.attachment.is_some_and(|it| it.kind.as_deref() == Some("queued_command")) => {
-                if on_branch {
+            ("attachment", _) => {
+                if on_branch && line.attachment.is_some_and(|attachment| attachment.is_prompt()) {
                     agent.prompt();
                 }
             }
-            // In stream-json, each query begins like this; what the person wrote is not printed.
-            ("system", None, Some("init")) => agent.prompt(),
-            ("result", ..) => agent.end_turn(),
+            ("result", _) => agent.end_turn(),
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// How texts begin that the program writes in a person's place.
+const INJECTED: [&str; 3] = ["<local-command-stdout>", "<task-notification>", "[Request interrupted by user"];
+
+/// How the results of calls begin that a person, or a person's rule, did not let run.
+const DENIALS: [&str; 4] = [
+    "The user doesn't want to proceed with this tool use",
+    "The user doesn't want to take this action right now",
+    "Claude requested permissions to ",
+    "Permission to use ",
+];
+
+fn is_person(origin: Option<&Origin<'_>>) -> bool {
+    origin.and_then(|origin| origin.kind.as_deref()).is_none_or(|kind| kind == "human")
+}
+
+impl Attachment<'_> {
+    /// Whether it is what a person wrote while the agent was at work.
+    fn is_prompt(&self) -> bool {
+        let is_command = self.kind.as_deref() == Some("queued_command");
+        let mode = self.command_mode.as_deref().is_none_or(|mode| mode == "prompt");
+        is_command && mode && !self.is_meta && is_person(self.origin.as_ref())
     }
 }
 
@@ -252,27 +299,23 @@ impl ClaudeCode {
     }
 }
 
-fn user(message: Message<'_>, blocks: Vec<Block<'_>>, is_prompt: bool, tool_use_result: Option<&RawValue>, agent: &mut AgentLog) {
+fn user(message: Message<'_>, blocks: Vec<Block<'_>>, is_prompt: bool, was_denied: bool, agent: &mut AgentLog) {
     let has_text = blocks.iter().any(|block| matches!(&*block.kind, "text" | "image"));
     let is_string = message.content.is_some_and(|content| content.get().starts_with('"'));
     let mut has_results = false;
     for block in blocks {
         if let (true, Some(id)) = (block.kind.ends_with("tool_result"), block.tool_use_id) {
             has_results = true;
+            let content = content(block.content);
             let status = match block.is_error {
-                Some(true) if was_rejected(tool_use_result) => Status::Denied,
+                Some(true) if was_denied || DENIALS.iter().any(|denial| content.starts_with(denial)) => Status::Denied,
                 Some(true) => Status::Failed,
                 _ => Status::Succeeded,
             };
-            agent.result(id, CallResult { status, content: content(block.content) });
+            agent.result(id, CallResult { status, content });
         }
     }
     if is_prompt && !has_results && (has_text || is_string) {
         agent.prompt();
     }
-}
-
-/// Whether a person did not let a call run.
-fn was_rejected(tool_use_result: Option<&RawValue>) -> bool {
-    content(tool_use_result).starts_with("User rejected tool use")
 }

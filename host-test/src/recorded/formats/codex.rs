@@ -1,9 +1,10 @@
 //! Codex CLI: `rollout-*.jsonl`.
 //!
-//! Each line is `{timestamp, type, payload}`. Items carry no step: a new one begins with the first item of the model that follows
-//! an output, or a person's message.
+//! Each line is `{timestamp, type, payload}`; the oldest files have bare items in place of that. Items carry no step: a new one begins
+//! with the first item of the model that follows an output, a person's message, or a count of the tokens of a response.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -20,13 +21,14 @@ pub const FORMAT: Format = Format {
     signs: "a line of type session_meta, response_item, event_msg or turn_context with a payload",
     recognises,
     identify,
+    steady,
     reader: || Box::<Codex>::default(),
 };
 
 fn recognises(line: &Probe<'_>) -> bool {
     let kind = line.text("type");
     let known = matches!(kind.as_deref(), Some("session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted"));
-    known && line.has(&["payload"])
+    (known && line.has(&["payload"])) || (kind.is_none() && line.has(&["id", "timestamp", "instructions"]))
 }
 
 fn identify(line: &Probe<'_>, identity: &mut Identity) {
@@ -45,14 +47,20 @@ fn identify(line: &Probe<'_>, identity: &mut Identity) {
 #[derive(Default)]
 struct Codex {
     session: Option<String>,
+    /// Lines with a lower number are history that was copied from a parent.
+    first: u64,
     /// The items that come belong to the step that was begun last.
     in_step: bool,
+    /// How calls ended whose outputs are yet to come.
+    ended: HashMap<String, Status>,
 }
 
 #[derive(Deserialize)]
 struct Line<'a> {
     #[serde(borrow, rename = "type")]
-    kind: Cow<'a, str>,
+    kind: Option<Cow<'a, str>>,
+    ordinal: Option<u64>,
+    id: Option<String>,
     #[serde(borrow)]
     payload: Option<&'a RawValue>,
 }
@@ -62,8 +70,11 @@ struct Payload<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Cow<'a, str>>,
     id: Option<String>,
+    subagent_history_start_ordinal: Option<u64>,
     #[serde(borrow)]
     role: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
     call_id: Option<String>,
     name: Option<String>,
     namespace: Option<String>,
@@ -78,32 +89,58 @@ struct Payload<'a> {
     #[serde(borrow)]
     tools: Option<&'a RawValue>,
     #[serde(borrow)]
-    status: Option<&'a RawValue>,
+    item: Option<Completed<'a>>,
+    success: Option<bool>,
+}
+
+/// An item of event `item_completed`.
+#[derive(Deserialize)]
+struct Completed<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    id: Option<String>,
+    #[serde(borrow)]
+    status: Option<Cow<'a, str>>,
 }
 
 impl Reader for Codex {
     fn read(&mut self, line: &str, _array: usize, log: &mut Log<'_>) -> Result<(), String> {
-        let Line { kind, payload } = parse(line)?;
-        let wanted = matches!(&*kind, "session_meta" | "event_msg" | "response_item");
-        let Some(payload) = payload.filter(|_| wanted) else { return Ok(()) };
-        let payload: Payload<'_> = parse(payload.get()).map_err(|error| format!("{kind}: {error}"))?;
-        // A fork has its parent's header as well, after its own.
-        let session = match (&*kind, &payload.id) {
-            ("session_meta", Some(id)) => self.session.get_or_insert_with(|| id.clone()),
-            _ => self.session.get_or_insert_with(|| log.name().to_owned()),
+        let json = line;
+        let line: Line<'_> = parse(json)?;
+        if line.ordinal.is_some_and(|ordinal| ordinal < self.first) {
+            return Ok(());
+        }
+        let Some(kind) = line.kind.as_deref() else {
+            // The first line of the oldest files.
+            let session = self.session.get_or_insert_with(|| line.id.unwrap_or_else(|| log.name().to_owned()));
+            log.session(session);
+            return Ok(());
         };
+        let (kind, payload) = match (kind, line.payload) {
+            ("session_meta" | "event_msg" | "response_item" | "token_usage_record", Some(payload)) => (kind, payload.get()),
+            ("message" | "reasoning" | "function_call" | "function_call_output" | "local_shell_call", None) => ("bare", json),
+            _ => return Ok(()),
+        };
+        let payload: Payload<'_> = parse(payload).map_err(|error| format!("{kind}: {error}"))?;
+        // A fork has its parent's header as well, after its own.
+        if kind == "session_meta" && self.session.is_none() {
+            self.session.clone_from(&payload.id);
+            self.first = payload.subagent_history_start_ordinal.unwrap_or_default();
+        }
+        let session = self.session.get_or_insert_with(|| log.name().to_owned());
         let agent = log.session(session);
-        match (&*kind, payload.kind.as_deref()) {
-            ("event_msg", Some("user_message")) => {
-                agent.prompt();
-                self.in_step = false;
-            }
-            ("event_msg", Some("task_started" | "turn_started")) => self.in_step = false,
-            ("event_msg", Some("task_complete" | "turn_complete" | "turn_aborted")) => {
-                agent.end_turn();
-                self.in_step = false;
-            }
+        let type_of_payload = payload.kind.clone();
+        match (kind, type_of_payload.as_deref()) {
+            ("event_msg", Some(event)) => self.event(event, payload, agent),
             ("response_item", Some(item)) => self.item(item, &payload, agent),
+            ("bare", Some(item)) => {
+                // Without events, a person's messages stand among what the program says in their place.
+                if payload.role.as_deref() == Some("user") && !content(payload.content).trim_start().starts_with('<') {
+                    self.prompt(agent);
+                }
+                self.item(item, &payload, agent);
+            }
+            ("token_usage_record", _) => self.in_step = false,
             _ => {}
         }
         Ok(())
@@ -111,6 +148,38 @@ impl Reader for Codex {
 }
 
 impl Codex {
+    fn prompt(&mut self, agent: &mut AgentLog) {
+        agent.prompt();
+        self.in_step = false;
+    }
+
+    fn event(&mut self, event: &str, payload: Payload<'_>, agent: &mut AgentLog) {
+        match (event, payload.item) {
+            ("user_message", _) => self.prompt(agent),
+            ("item_completed", Some(item)) if item.kind == "UserMessage" => self.prompt(agent),
+            ("item_completed", Some(Completed { kind, id: Some(id), status: Some(status) })) if kind == "CommandExecution" => {
+                let status = match &*status {
+                    "failed" => Status::Failed,
+                    "declined" => Status::Denied,
+                    _ => Status::Succeeded,
+                };
+                self.ended.insert(id, status);
+            }
+            ("patch_apply_end", _) => {
+                if let (Some(id), Some(false)) = (payload.call_id, payload.success) {
+                    self.ended.insert(id, Status::Failed);
+                }
+            }
+            ("task_started" | "turn_started", _) => self.in_step = false,
+            ("task_complete" | "turn_complete" | "turn_aborted", _) => {
+                agent.end_turn();
+                self.in_step = false;
+                self.ended.clear();
+            }
+            _ => {}
+        }
+    }
+
     fn item(&mut self, kind: &str, item: &Payload<'_>, agent: &mut AgentLog) {
         let id = item.call_id.clone().or_else(|| item.id.clone());
         let (tool, text) = match kind {
@@ -124,18 +193,19 @@ impl Codex {
             "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" | "tool_search_output" => {
                 self.in_step = false;
                 let text = content(item.output.or(item.tools));
-                return agent.result_or_next(id, CallResult { status: status(&text), content: text });
+                let ended = id.as_ref().and_then(|id| self.ended.remove(id));
+                let status = ended.unwrap_or_else(|| written_status(&text));
+                return agent.result_or_next(id, CallResult { status, content: text });
             }
             _ => return,
         };
         self.model_speaks(agent);
         let name = tool.map(str::to_owned).or_else(|| item.name.clone()).unwrap_or_default();
-        let name = match &item.namespace {
-            Some(namespace) if !namespace.is_empty() => format!("{namespace}{name}"),
+        let name = match item.namespace.as_deref().map(|namespace| namespace.trim_end_matches('_')) {
+            Some(namespace) if !namespace.is_empty() => format!("{namespace}__{name}"),
             _ => name,
         };
-        agent.call_or_number(id.clone(), name, arguments(text));
-        let _ = item.status;
+        agent.call_or_number(id, name, arguments(text));
     }
 
     /// An item of the model: the first one after outputs or a person's message begins a step.
@@ -146,8 +216,8 @@ impl Codex {
     }
 }
 
-/// Outputs have no mark of failure: an exit status stands in the text.
-fn status(output: &str) -> Status {
+/// Outputs have no mark of failure: an exit status stands in the lines before the output itself, or beside it.
+fn written_status(output: &str) -> Status {
     #[derive(Deserialize)]
     struct Structured {
         metadata: Metadata,
@@ -156,14 +226,81 @@ fn status(output: &str) -> Status {
     struct Metadata {
         exit_code: i64,
     }
-    let written = |mark: &str| {
-        let (_, rest) = output.lines().take(6).find_map(|line| line.split_once(mark))?;
-        rest.trim().parse::<i64>().ok()
+    let code = if output.starts_with('{') {
+        serde_json::from_str::<Structured>(output).ok().map(|output| output.metadata.exit_code)
+    } else {
+        header(output).find_map(|line| {
+            let code = line.strip_prefix("Exit code: ").or_else(|| line.strip_prefix("Process exited with code "))?;
+            code.trim().parse().ok()
+        })
     };
-    let structured = || Some(serde_json::from_str::<Structured>(output).ok()?.metadata.exit_code);
-    let code = if output.starts_with('{') { structured() } else { written("xit code: ").or_else(|| written("exited with code ")) };
-    match code {
-        Some(0) | None => Status::Succeeded,
-        Some(_) => Status::Failed,
+    let says = |texts: &[&str]| texts.iter().any(|text| header(output).any(|line| line.starts_with(text)));
+    if header(output).any(|line| line.contains("rejected by user") || line.contains("Rejected(")) {
+        Status::Denied
+    } else if code.is_some_and(|code| code != 0) || says(&FAILURES) {
+        Status::Failed
+    } else {
+        Status::Succeeded
+    }
+}
+
+/// How outputs begin that the program writes in place of a tool that did not run, or not to its end.
+const FAILURES: [&str; 6] = [
+    "unsupported call: ",
+    "unsupported custom tool call: ",
+    "failed to parse function arguments: ",
+    "apply_patch verification failed",
+    "exec_command failed",
+    "aborted by user",
+];
+
+/// The lines before the output itself.
+fn header(output: &str) -> impl Iterator<Item = &str> {
+    output.lines().take(8).take_while(|line| *line != "Output:")
+}
+
+/// An output without what differs each time: an id, and how long it took.
+fn steady(output: &str) -> Cow<'_, str> {
+    if output.starts_with('{') {
+        #[derive(Deserialize)]
+        struct Structured<'a> {
+            #[serde(borrow)]
+            output: Cow<'a, str>,
+        }
+        return serde_json::from_str::<Structured<'_>>(output).map_or(Cow::Borrowed(output), |output| output.output);
+    }
+    let changes = |line: &str| line.starts_with("Chunk ID: ") || line.starts_with("Wall time: ");
+    if !header(output).any(changes) {
+        return Cow::Borrowed(output);
+    }
+    let lines = header(output).count();
+    let kept = output.split_inclusive('\n').enumerate().filter(|(number, line)| *number >= lines || !changes(line));
+    Cow::Owned(kept.map(|(_, line)| line).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{steady, written_status};
+    use crate::types::Status;
+
+    #[test]
+    fn an_exit_status_is_told_before_the_output() {
+        for (output, status) in [
+            ("Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 1\nOutput:\n", Status::Failed),
+            ("Exit code: 0\nWall time: 0.1 seconds\nOutput:\nExit code: 1\n", Status::Succeeded),
+            ("{\"output\":\"\",\"metadata\":{\"exit_code\":2,\"duration_seconds\":0.1}}", Status::Failed),
+            ("Process running with session ID 3\nOutput:\n", Status::Succeeded),
+        ] {
+            assert_eq!(written_status(output), status, "of {output}");
+        }
+    }
+
+    #[test]
+    fn what_differs_each_time_is_not_compared() {
+        let output = |wall: &str| format!("Chunk ID: {wall}\nWall time: {wall}\nProcess exited with code 1\nOutput:\nWall time: 1\n");
+        assert_eq!(steady(&output("0.1")), steady(&output("0.2")));
+        assert_eq!(steady(&output("0.1")), "Process exited with code 1\nOutput:\nWall time: 1\n");
+        assert_eq!(steady("plain"), "plain");
+        assert_eq!(steady("{\"output\":\"a\\n\",\"metadata\":{\"exit_code\":2,\"duration_seconds\":0.1}}"), "a\n");
     }
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::recorded::format::{Format, Probe, Reader, tells_nothing};
+use crate::recorded::format::{Format, Probe, Reader, tells_nothing, as_it_is};
 use crate::recorded::log::{AgentLog, Log};
 use crate::recorded::text::{arguments, content, parse, result};
 
@@ -20,6 +20,7 @@ pub const FORMAT: Format = Format {
     signs: "a line of type turn/start, step/start, tool/call … with data, or of type session with a delegationDepth",
     recognises,
     identify: tells_nothing,
+    steady: as_it_is,
     reader: || Box::<Dsh>::default(),
 };
 

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::recorded::format::{Format, Identity, Probe, Reader};
-use crate::recorded::log::Log;
-use crate::recorded::text::{arguments, content, parse};
+use crate::recorded::format::{Format, Identity, Probe, Reader, as_it_is};
+use crate::recorded::log::{AgentLog, Log};
+use crate::recorded::text::{arguments, content, parse, without_lone_surrogates};
 use crate::recorded::CallResult;
 use crate::types::Status;
 
@@ -21,6 +21,7 @@ pub const FORMAT: Format = Format {
     signs: "an object with sessionId and projectHash",
     recognises: |object: &Probe<'_>| object.has(&["sessionId", "projectHash"]),
     identify,
+    steady: as_it_is,
     reader: || Box::<GeminiCli>::default(),
 };
 
@@ -74,6 +75,8 @@ struct Message<'a> {
     #[serde(borrow, rename = "type")]
     kind: Cow<'a, str>,
     #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow)]
     tool_calls: Option<Vec<&'a RawValue>>,
 }
 
@@ -87,7 +90,6 @@ struct ToolCall<'a> {
     #[serde(borrow)]
     result: Option<&'a RawValue>,
     status: Option<String>,
-    agent_id: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -100,6 +102,8 @@ struct ResultPart<'a> {
 
 #[derive(Deserialize)]
 struct FunctionResponse<'a> {
+    #[serde(borrow)]
+    id: Option<Cow<'a, str>>,
     #[serde(borrow)]
     response: Option<Response<'a>>,
 }
@@ -118,12 +122,14 @@ impl Reader for GeminiCli {
     }
 
     fn survey(&mut self, json: &str) {
-        self.surveyed += 1;
+        // Counted as reading counts, which also tries without half surrogate pairs.
+        let json = &*without_lone_surrogates(json);
         let Ok(piece) = parse::<Piece<'_>>(json) else { return };
+        self.surveyed += 1;
         if let Some(id) = &piece.rewind_to {
-            // The message itself goes as well.
+            // The message itself goes as well, and all of them if it is none.
             let kept = self.messages.iter().position(|(message, _)| message == id);
-            self.messages.truncate(kept.unwrap_or(self.messages.len()));
+            self.messages.truncate(kept.unwrap_or_default());
         }
         if piece.set.as_ref().is_some_and(|set| set.messages.is_some()) {
             self.messages.clear();
@@ -154,7 +160,7 @@ impl Reader for GeminiCli {
         }
         while let Some(message) = self.early.remove(&self.due) {
             self.due += 1;
-            if let Err(reason) = read_message(&message, session, log) {
+            if let Err(reason) = read_message(&message, log.session(session)) {
                 log.skip(json, format!("message: {reason}"));
             }
         }
@@ -172,19 +178,19 @@ fn messages<'a>(piece: &Piece<'a>, json: &'a str) -> Vec<(String, &'a str)> {
     messages.into_iter().filter_map(|json| Some((parse::<Id>(json).ok()?.id, json))).collect()
 }
 
-fn read_message(json: &str, session: &str, log: &mut Log<'_>) -> Result<(), String> {
-    let Message { kind, tool_calls } = parse(json)?;
-    match &*kind {
-        "user" => log.session(session).prompt(),
+fn read_message(json: &str, agent: &mut AgentLog) -> Result<(), String> {
+    let message: Message<'_> = parse(json)?;
+    match &*message.kind {
+        "user" if is_prompt(message.content) => agent.prompt(),
         "gemini" => {
             let calls: Vec<ToolCall<'_>> =
-                tool_calls.unwrap_or_default().iter().map(|call| parse(call.get())).collect::<Result<_, _>>()?;
-            log.session(session).next_step();
+                message.tool_calls.unwrap_or_default().iter().map(|call| parse(call.get())).collect::<Result<_, _>>()?;
+            agent.next_step();
             for call in calls {
-                let agent = log.agent(session, call.agent_id.as_deref().unwrap_or(session));
                 agent.call(call.id.clone(), call.name, arguments(call.args));
-                if let Some(status) = status(call.status.as_deref()) {
-                    agent.result(call.id, CallResult { status, content: response(call.result) });
+                let content = response(call.result, &call.id);
+                if let Some(status) = status(call.status.as_deref(), &content) {
+                    agent.result(call.id, CallResult { status, content });
                 }
             }
         }
@@ -193,26 +199,32 @@ fn read_message(json: &str, session: &str, log: &mut Log<'_>) -> Result<(), Stri
     Ok(())
 }
 
+/// Whether a message of type user is one of a person: others carry results, or context that the program adds.
+fn is_prompt(json: Option<&RawValue>) -> bool {
+    let parts = json.and_then(|json| parse::<Vec<ResultPart<'_>>>(json.get()).ok()).unwrap_or_default();
+    let has_results = parts.iter().any(|part| part.function_response.is_some());
+    !has_results && !content(json).trim_start().starts_with("<session_context>")
+}
+
 /// None for a call that is still under way.
-fn status(status: Option<&str>) -> Option<Status> {
+fn status(status: Option<&str>, content: &str) -> Option<Status> {
     match status? {
         "success" => Some(Status::Succeeded),
-        "error" => Some(Status::Failed),
-        // A person declined it, or stopped everything.
-        "cancelled" => Some(Status::Denied),
+        "error" if content.starts_with("Tool execution denied by policy") => Some(Status::Denied),
+        // A person declined the call, or stopped everything.
+        "cancelled" if content.contains("User denied") => Some(Status::Denied),
+        "error" | "cancelled" => Some(Status::Failed),
         _ => None,
     }
 }
 
-/// The text of a result, which is a list of parts as the API has them.
-fn response(json: Option<&RawValue>) -> String {
+/// The text of a result, which is a list of parts as the API has them, those of calls beside it at times among them.
+fn response(json: Option<&RawValue>, id: &str) -> String {
     let Some(parts) = json.and_then(|json| parse::<Vec<ResultPart<'_>>>(json.get()).ok()) else { return content(json) };
-    let texts = parts.into_iter().filter_map(|part| {
-        let response = part.function_response.and_then(|response| response.response);
-        match response {
-            Some(Response { output, error }) => Some(content(output.or(error))),
-            None => part.text,
-        }
+    let texts = parts.into_iter().filter_map(|part| match part.function_response {
+        Some(response) if response.id.is_some_and(|other| other != id) => None,
+        Some(response) => response.response.map(|Response { output, error }| content(output.or(error))),
+        None => part.text,
     });
     texts.collect::<Vec<_>>().join("\n")
 }

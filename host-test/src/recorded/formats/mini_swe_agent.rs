@@ -1,13 +1,15 @@
 //! mini-swe-agent: trajectories of version 1, where a call is a block of shell code in a message, and of later ones.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::recorded::format::{Format, Probe, Reader, tells_nothing};
+use crate::recorded::format::{Format, Probe, Reader, tells_nothing, as_it_is};
 use crate::recorded::log::{AgentLog, Log};
 use crate::recorded::text::{arguments, command, content, parse, result};
+use crate::types::Status;
 
 pub const FORMAT: Format = Format {
     name: "mini-swe-agent",
@@ -15,6 +17,7 @@ pub const FORMAT: Format = Format {
     signs: "an object with messages and a trajectory_format mini-swe-agent-…",
     recognises,
     identify: tells_nothing,
+    steady: as_it_is,
     reader: || Box::new(MiniSweAgent),
 };
 
@@ -33,14 +36,22 @@ struct Trajectory<'a> {
     instance_id: Option<String>,
 }
 
+/// A message; in the shape of OpenAI's Responses API, those of the model and its tools have a type in place of a role.
 #[derive(Deserialize)]
 struct Message<'a> {
     #[serde(borrow)]
-    role: Cow<'a, str>,
+    role: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    object: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "type")]
+    kind: Option<Cow<'a, str>>,
     #[serde(borrow)]
     content: Option<&'a RawValue>,
     #[serde(borrow)]
+    output: Option<&'a RawValue>,
+    #[serde(borrow)]
     tool_calls: Option<Vec<ToolCall<'a>>>,
+    #[serde(alias = "call_id")]
     tool_call_id: Option<String>,
     #[serde(borrow)]
     extra: Option<Extra<'a>>,
@@ -60,11 +71,26 @@ struct Function<'a> {
     arguments: Option<&'a RawValue>,
 }
 
+/// An item of the output of the Responses API.
 #[derive(Deserialize)]
+struct Item<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    call_id: Option<String>,
+    name: Option<String>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize, Default)]
 struct Extra<'a> {
     #[serde(borrow)]
     actions: Option<Vec<Action<'a>>>,
     returncode: Option<i64>,
+    #[serde(borrow)]
+    exception_info: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    interrupt_type: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
@@ -74,64 +100,126 @@ struct Action<'a> {
     tool_call_id: Option<String>,
 }
 
+/// What a message is.
+#[derive(PartialEq, Eq)]
+enum Part {
+    Response,
+    /// A complaint about a response that stands only inside of it.
+    FormatError,
+    Person,
+    Result,
+    Other,
+}
+
 impl Reader for MiniSweAgent {
     fn read(&mut self, piece: &str, _array: usize, log: &mut Log<'_>) -> Result<(), String> {
         let Trajectory { messages, instance_id } = parse(piece)?;
         let session = instance_id.unwrap_or_else(|| log.name().to_owned());
-        // The task is the one thing that a person says.
+        // The task is the first thing that a person says.
         log.session(&session).prompt();
-        let mut answered = 0;
+        let mut parsed = Vec::new();
         for json in messages {
-            if let Err(reason) = message(json.get(), &mut answered, log.session(&session)) {
-                log.skip(json.get(), format!("message: {reason}"));
+            match parse::<Message<'_>>(json.get()) {
+                Ok(message) => parsed.push(message),
+                Err(reason) => log.skip(json.get(), format!("message: {reason}")),
             }
         }
-        log.session(&session).end();
+        let agent = log.session(&session);
+        never_executed(&parsed).iter().for_each(|id| agent.not_dispatched(id));
+        let rejected = rejected(&parsed);
+        for (place, message) in parsed.into_iter().enumerate() {
+            read_message(message, rejected.contains(&place), agent);
+        }
+        agent.end();
         Ok(())
     }
 }
 
-/// Reads a message; `answered` counts the calls of the step that have an observation.
-fn message(json: &str, answered: &mut usize, agent: &mut AgentLog) -> Result<(), String> {
-    let message: Message<'_> = parse(json)?;
-    match &*message.role {
-        "assistant" => {
-            let written = content(message.content);
-            agent.next_step();
-            *answered = 0;
-            let actions = message.extra.and_then(|extra| extra.actions);
-            match (message.tool_calls, actions) {
-                // Of the calls that the model wrote, those became actions that were well formed.
-                (Some(calls), actions) if !calls.is_empty() => {
-                    let ran = |call: &ToolCall<'_>| match &actions {
-                        Some(actions) => actions.iter().any(|action| action.tool_call_id == call.id),
-                        None => true,
-                    };
-                    for call in calls.into_iter().filter(ran) {
-                        agent.call_or_number(call.id, call.function.name, arguments(call.function.arguments));
-                    }
-                }
-                (_, Some(actions)) => {
-                    for Action { command: action, tool_call_id } in actions {
-                        agent.call_or_number(tool_call_id, "bash", command(action.as_deref().unwrap_or_default()));
-                    }
-                }
-                _ => {
-                    if let Some(action) = only_block(&written) {
-                        agent.call_or_number(None, "bash", command(action));
-                    }
-                }
-            }
-        }
-        "tool" | "user" => {
-            let returncode = message.extra.as_ref().and_then(|extra| extra.returncode);
-            let text = content(message.content);
-            let failed = returncode.or_else(|| written_returncode(&text)).is_some_and(|code| code != 0);
-            agent.result_or_next(message.tool_call_id, result(failed, text));
-        }
-        _ => {}
+const NOT_EXECUTED: &str = "action was not executed";
+
+/// The places of results that say that a call was not executed, and whether a person had rejected it.
+fn not_executed(messages: &[Message<'_>]) -> Vec<(usize, bool)> {
+    let was_not = |message: &Message<'_>| {
+        message.extra.as_ref().and_then(|extra| extra.exception_info.as_deref()).is_some_and(|info| info.contains(NOT_EXECUTED))
+    };
+    let places = messages.iter().enumerate().filter(|(_, message)| was_not(message)).map(|(place, _)| place);
+    let rejection = |message: &Message<'_>| message.interrupt() == Some("UserRejection");
+    let is_rejected = |place: &usize| {
+        let later = messages.get(*place..).unwrap_or_default();
+        later.iter().take_while(|message| message.part() != Part::Response).any(rejection)
+    };
+    places.map(|place| (place, is_rejected(&place))).collect()
+}
+
+fn rejected(messages: &[Message<'_>]) -> BTreeSet<usize> {
+    not_executed(messages).into_iter().filter(|(_, rejected)| *rejected).map(|(place, _)| place).collect()
+}
+
+/// The calls that were not executed, without a person's doing: the command that submits, mostly.
+fn never_executed(messages: &[Message<'_>]) -> Vec<String> {
+    let places = not_executed(messages).into_iter().filter(|(_, rejected)| !rejected);
+    places.filter_map(|(place, _)| messages.get(place)?.tool_call_id.clone()).collect()
+}
+
+impl Message<'_> {
+    fn interrupt(&self) -> Option<&str> {
+        self.extra.as_ref()?.interrupt_type.as_deref()
     }
-    Ok(())
+
+    fn part(&self) -> Part {
+        match (self.role.as_deref(), self.object.as_deref(), self.kind.as_deref(), self.interrupt()) {
+            (Some("user"), _, _, Some("FormatError")) => Part::FormatError,
+            (Some("user"), _, _, Some("UserRejection" | "UserNewTask" | "UserInterruption")) => Part::Person,
+            (Some("assistant"), ..) | (None, Some("response"), ..) => Part::Response,
+            (Some("tool" | "user"), ..) | (None, _, Some("function_call_output"), _) => Part::Result,
+            _ => Part::Other,
+        }
+    }
+}
+
+fn read_message(message: Message<'_>, rejected: bool, agent: &mut AgentLog) {
+    match message.part() {
+        Part::Response => {
+            agent.next_step();
+            calls(message, agent);
+        }
+        Part::FormatError => agent.next_step(),
+        Part::Person => agent.prompt(),
+        Part::Result => {
+            let text = content(message.content.or(message.output));
+            let returncode = message.extra.as_ref().and_then(|extra| extra.returncode);
+            let failed = returncode.or_else(|| written_returncode(&text)).is_some_and(|code| code != 0);
+            let mut result = result(failed, text);
+            if rejected {
+                result.status = Status::Denied;
+            }
+            agent.result_or_next(message.tool_call_id, result);
+        }
+        Part::Other => {}
+    }
+}
+
+/// Of the calls that the model wrote, those ran that became actions.
+fn calls(message: Message<'_>, agent: &mut AgentLog) {
+    let actions = message.extra.and_then(|extra| extra.actions);
+    let ran = |id: &Option<String>| actions.as_ref().is_none_or(|actions| actions.iter().any(|action| action.tool_call_id == *id));
+    let items = message.output.and_then(|output| parse::<Vec<Item<'_>>>(output.get()).ok()).unwrap_or_default();
+    let written = message.tool_calls.unwrap_or_default();
+    if !written.is_empty() {
+        for call in written.into_iter().filter(|call| ran(&call.id)) {
+            agent.call_or_number(call.id, call.function.name, arguments(call.function.arguments));
+        }
+    } else if !items.is_empty() {
+        for item in items.into_iter().filter(|item| item.kind == "function_call" && ran(&item.call_id)) {
+            agent.call_or_number(item.call_id, item.name.unwrap_or_default(), arguments(item.arguments));
+        }
+    } else if let Some(actions) = actions {
+        for Action { command: action, tool_call_id } in actions {
+            agent.call_or_number(tool_call_id, "bash", command(action.as_deref().unwrap_or_default()));
+        }
+    } else if let Some(action) = only_block(&content(message.content)) {
+        agent.call_or_number(None, "bash", command(action));
+    }
 }
 
 /// The one block of shell code of a message. With none, or several, nothing was run.

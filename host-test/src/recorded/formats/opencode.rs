@@ -4,9 +4,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::recorded::CallResult;
-use crate::recorded::format::{Format, Identity, Probe, Reader};
+use crate::recorded::format::{Format, Identity, Probe, Reader, as_it_is};
 use crate::recorded::log::{AgentLog, Log};
 use crate::recorded::text::{arguments, content, parse, result};
+use crate::types::Status;
 
 pub const FORMAT: Format = Format {
     name: "opencode",
@@ -14,6 +15,7 @@ pub const FORMAT: Format = Format {
     signs: "an object with info and messages that have parts",
     recognises,
     identify,
+    steady: as_it_is,
     reader: || Box::new(Opencode),
 };
 
@@ -37,6 +39,13 @@ struct Export<'a> {
 #[derive(Deserialize)]
 struct SessionInfo {
     id: Option<String>,
+    revert: Option<Revert>,
+}
+
+#[derive(Deserialize)]
+struct Revert {
+    #[serde(rename = "messageID")]
+    message_id: String,
 }
 
 #[derive(Deserialize)]
@@ -48,6 +57,7 @@ struct Message<'a> {
 
 #[derive(Deserialize)]
 struct MessageInfo {
+    id: Option<String>,
     role: String,
 }
 
@@ -63,6 +73,8 @@ struct Part<'a> {
     state: Option<State<'a>>,
     #[serde(default)]
     synthetic: bool,
+    #[serde(default)]
+    ignored: bool,
 }
 
 #[derive(Deserialize)]
@@ -74,16 +86,22 @@ struct State<'a> {
     output: Option<&'a RawValue>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    raw: Option<&'a RawValue>,
 }
 
 impl Reader for Opencode {
     fn read(&mut self, piece: &str, _array: usize, log: &mut Log<'_>) -> Result<(), String> {
         let Export { info, messages } = parse(piece)?;
         let session = info.id.unwrap_or_else(|| log.name().to_owned());
+        // What was undone stays in the file until the next prompt.
+        let undone = info.revert.map(|revert| revert.message_id);
         log.session(&session);
         for json in messages {
-            if let Err(reason) = message(json.get(), log.session(&session)) {
-                log.skip(json.get(), format!("message: {reason}"));
+            match message(json.get(), undone.as_deref(), log.session(&session)) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(reason) => log.skip(json.get(), format!("message: {reason}")),
             }
         }
         log.session(&session).end();
@@ -91,16 +109,22 @@ impl Reader for Opencode {
     }
 }
 
-fn message(json: &str, agent: &mut AgentLog) -> Result<(), String> {
+/// Reads a message, unless it and what follows was undone: then this is false.
+fn message(json: &str, undone: Option<&str>, agent: &mut AgentLog) -> Result<bool, String> {
     let Message { info, parts } = parse(json)?;
+    if undone.is_some_and(|undone| info.id.as_deref() == Some(undone)) {
+        return Ok(false);
+    }
     let parts: Vec<Part<'_>> = parts.iter().map(|part| parse(part.get())).collect::<Result<_, _>>()?;
     if info.role == "user" {
-        // What the program itself adds to the conversation is marked.
-        if parts.iter().any(|part| part.kind == "text" && !part.synthetic) {
+        // What the program itself adds to the conversation is marked; a subtask is a person's slash command.
+        let says = |part: &Part<'_>| (part.kind == "text" && !part.synthetic && !part.ignored) || part.kind == "subtask";
+        if parts.iter().any(says) {
             agent.prompt();
         }
-        return Ok(());
+        return Ok(true);
     }
+    // A message without a step is none of the model: its request failed, or a person ran a command.
     let mut begun = false;
     for part in parts {
         match (&*part.kind, part.call_id, part.state) {
@@ -108,29 +132,41 @@ fn message(json: &str, agent: &mut AgentLog) -> Result<(), String> {
                 agent.next_step();
                 begun = true;
             }
-            ("tool", Some(id), Some(state)) => {
-                if !std::mem::replace(&mut begun, true) {
-                    agent.next_step();
-                }
-                agent.call(id.clone(), part.tool.unwrap_or_default(), arguments(state.input));
-                if let Some(outcome) = outcome(&state) {
+            ("tool", Some(id), Some(state)) if begun && state.was_dispatched() => {
+                // It stands in place of a call that could not be made.
+                let tool = part.tool.filter(|tool| tool != "invalid");
+                let Some(tool) = tool else { continue };
+                agent.call(id.clone(), tool, arguments(state.input));
+                if let Some(outcome) = state.outcome() {
                     agent.result(id, outcome);
                 }
             }
             _ => {}
         }
     }
-    if !begun {
-        agent.next_step();
-    }
-    Ok(())
+    Ok(true)
 }
 
-fn outcome(state: &State<'_>) -> Option<CallResult> {
-    match &*state.status {
-        "completed" => Some(result(false, content(state.output))),
-        "error" => Some(result(true, content(state.error))),
-        // Still pending or running when it was exported.
-        _ => None,
+impl State<'_> {
+    /// Whether the call was complete: of one that was not, the raw text is kept.
+    fn was_dispatched(&self) -> bool {
+        self.status != "pending" && self.raw.is_none()
+    }
+
+    fn outcome(&self) -> Option<CallResult> {
+        match &*self.status {
+            "completed" => Some(result(false, content(self.output))),
+            "error" => {
+                let content = content(self.error);
+                let denied = DENIALS.iter().any(|denial| content.starts_with(denial));
+                Some(CallResult { status: if denied { Status::Denied } else { Status::Failed }, content })
+            }
+            // Still running when it was exported.
+            _ => None,
+        }
     }
 }
+
+/// How the errors of calls begin that a person, or a person's rule, did not let run.
+const DENIALS: [&str; 3] =
+    ["The user rejected permission", "The user has specified a rule which prevents", "The user dismissed this question"];

@@ -6,9 +6,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::recorded::CallResult;
-use crate::recorded::format::{Format, Probe, Reader, tells_nothing};
+use crate::recorded::format::{Format, Probe, Reader, tells_nothing, as_it_is};
 use crate::recorded::log::{AgentLog, Log};
 use crate::recorded::text::{arguments, content, parse, result};
+use crate::recorded::tree::{Branch, Tree};
 use crate::types::Status;
 
 pub const FORMAT: Format = Format {
@@ -17,6 +18,7 @@ pub const FORMAT: Format = Format {
     signs: "objects with a source and an action or observation, or of a kind such as ActionEvent",
     recognises,
     identify: tells_nothing,
+    steady: as_it_is,
     reader: || Box::<OpenHands>::default(),
 };
 
@@ -25,11 +27,14 @@ fn recognises(object: &Probe<'_>) -> bool {
         let source = matches!(event.text("source").as_deref(), Some("agent" | "user" | "environment"));
         source && (event.has(&["id", "action"]) || event.has(&["id", "observation"]) || event.has(&["kind", "id"]))
     };
-    is_event(object) || object.objects("history").iter().any(is_event)
+    is_event(object) || ["history", "trajectory"].iter().any(|events| object.objects(events).iter().any(is_event))
 }
 
 #[derive(Default)]
 struct OpenHands {
+    /// The events of V1, and then the branch that is read.
+    tree: Tree,
+    branch: Option<Branch>,
     /// The model response that the step at hand belongs to.
     response: Option<String>,
 }
@@ -37,7 +42,7 @@ struct OpenHands {
 /// An object that holds the events of a session: a line of an evaluation's output.
 #[derive(Deserialize)]
 struct Holder<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, alias = "trajectory")]
     history: Option<Vec<&'a RawValue>>,
     instance_id: Option<String>,
 }
@@ -150,16 +155,52 @@ struct ChoiceCall<'a> {
     function: Option<Function<'a>>,
 }
 
+/// What places an event of V1 in its tree.
+#[derive(Deserialize)]
+struct Entry<'a> {
+    #[serde(borrow)]
+    id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    parent_id: Option<Cow<'a, str>>,
+}
+
 impl Reader for OpenHands {
+    fn needs_survey(&self) -> bool {
+        true
+    }
+
+    fn survey(&mut self, piece: &str) {
+        let Ok(Entry { id: Some(id), kind: Some(kind), parent_id }) = parse(piece) else { return };
+        // These are no part of the conversation.
+        if !matches!(&*kind, "ConversationStateUpdateEvent" | "ConversationErrorEvent") {
+            // Without a parent, in older files, an event follows the one before it.
+            let parent = parent_id.as_deref().unwrap_or_default();
+            self.tree.entry(&id, Some(parent).filter(|parent| *parent != "__root__"), None);
+        }
+    }
+
     fn read(&mut self, piece: &str, _array: usize, log: &mut Log<'_>) -> Result<(), String> {
         let Holder { history, instance_id } = parse(piece)?;
         let session = instance_id.unwrap_or_else(|| log.name().to_owned());
-        let Some(history) = history else { return self.event(piece, log.session(&session)) };
+        let Some(history) = history else {
+            let tree = &mut self.tree;
+            let branch = self.branch.get_or_insert_with(|| std::mem::take(tree).last_branch());
+            // V0 numbers its events, and has no branches.
+            let entry = parse::<Entry<'_>>(piece).ok().filter(|entry| entry.kind.is_some());
+            let given_up = entry.is_some_and(|entry| entry.id.is_some_and(|id| !branch.has(&id)));
+            return if given_up { Ok(()) } else { self.event(piece, log.session(&session)) };
+        };
         self.response = None;
         log.session(&session);
         for json in history {
-            if let Err(reason) = self.event(json.get(), log.session(&session)) {
-                log.skip(json.get(), format!("event: {reason}"));
+            // Older ones have an action and its observation in a list.
+            let pair = Some(json.get()).filter(|json| json.starts_with('[')).map(parse::<Vec<&RawValue>>);
+            for json in pair.transpose()?.unwrap_or_else(|| vec![json]) {
+                if let Err(reason) = self.event(json.get(), log.session(&session)) {
+                    log.skip(json.get(), format!("event: {reason}"));
+                }
             }
         }
         log.session(&session).end();
@@ -192,7 +233,8 @@ impl OpenHands {
                 // What could not be made an action was not executed.
                 if event.action.is_some_and(|action| action.get() != "null") {
                     let call = event.tool_call.as_ref();
-                    let text = call.and_then(|call| call.arguments.or(call.function.as_ref()?.arguments));
+                    let function = call.and_then(|call| call.function.as_ref());
+                    let text = call.and_then(|call| call.arguments).or_else(|| function?.arguments);
                     agent.call(id, event.tool_name.clone().unwrap_or_default(), arguments(text.or(event.action)));
                 }
             }
@@ -230,7 +272,7 @@ impl OpenHands {
         let Some(action) = event.action.map(|action| content(Some(action))) else { return };
         match (event.source.as_deref(), &*action) {
             (Some("user"), "message") => agent.prompt(),
-            (Some("agent"), "system" | "change_agent_state" | "recall" | "null") => {}
+            (Some("agent"), "system" | "change_agent_state" | "recall" | "null" | "condensation" | "condensation_request" | "pause" | "resume" | "stop") => {}
             (Some("agent"), action) => {
                 let response = metadata.and_then(|metadata| metadata.model_response.as_ref());
                 self.step(response.and_then(|response| response.id.as_deref()), agent);

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::recorded::CallResult;
-use crate::recorded::format::{Format, Probe, Reader, tells_nothing};
+use crate::recorded::format::{Format, Probe, Reader, tells_nothing, as_it_is};
 use crate::recorded::log::Log;
 use crate::recorded::text::{arguments, content, parse, result};
 
@@ -20,6 +20,7 @@ pub const FORMAT: Format = Format {
     signs: "an object with resourceSpans, or a span with attributes gen_ai.…",
     recognises,
     identify: tells_nothing,
+    steady: as_it_is,
     reader: || Box::<OpenTelemetry>::default(),
 };
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::recorded::format::{Format, Identity, Probe, Reader};
+use crate::recorded::format::{Format, Identity, Probe, Reader, as_it_is};
 use crate::recorded::log::{AgentLog, Log};
 use crate::recorded::text::{arguments, content, parse, result};
 use crate::recorded::tree::{Branch, Tree};
@@ -18,6 +18,7 @@ pub const FORMAT: Format = Format {
     signs: "a line of type session with version and timestamp, or of type message with id and parentId",
     recognises,
     identify,
+    steady: as_it_is,
     reader: || Box::<Pi>::default(),
 };
 
@@ -70,6 +71,8 @@ struct Message<'a> {
     tool_call_id: Option<String>,
     #[serde(default)]
     is_error: bool,
+    #[serde(borrow)]
+    stop_reason: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
@@ -134,8 +137,10 @@ fn read_message(message: Message<'_>, agent: &mut AgentLog) -> Result<(), String
                 _ => Vec::new(),
             };
             agent.next_step();
+            // Of a response that broke off, no call is run.
+            let ran = !matches!(message.stop_reason.as_deref(), Some("aborted" | "error"));
             for block in blocks {
-                if block.kind == "toolCall" {
+                if ran && block.kind == "toolCall" {
                     agent.call_or_number(block.id, block.name.unwrap_or_default(), arguments(block.arguments));
                 }
             }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::recorded::format::{Format, Probe, Reader, tells_nothing};
+use crate::recorded::format::{Format, Probe, Reader, tells_nothing, as_it_is};
 use crate::recorded::log::{AgentLog, Log};
 use crate::recorded::text::{command, content, parse, result};
 
@@ -13,11 +13,13 @@ pub const FORMAT: Format = Format {
     signs: "an object with a trajectory of steps that have an action and an observation",
     recognises,
     identify: tells_nothing,
+    steady: as_it_is,
     reader: || Box::new(SweAgent),
 };
 
 fn recognises(object: &Probe<'_>) -> bool {
-    object.objects("trajectory").iter().any(|step| step.has(&["action", "observation"]))
+    let has_steps = |object: &Probe<'_>| object.objects("trajectory").iter().any(|step| step.has(&["action", "observation"]));
+    has_steps(object) || object.objects("attempts").iter().any(has_steps)
 }
 
 struct SweAgent;
@@ -25,8 +27,17 @@ struct SweAgent;
 #[derive(Deserialize)]
 struct Trajectory<'a> {
     #[serde(borrow)]
-    trajectory: Vec<&'a RawValue>,
+    trajectory: Option<Vec<&'a RawValue>>,
+    /// While an agent tries several times, its attempts alone; the best one becomes the trajectory in the end.
+    #[serde(borrow)]
+    attempts: Option<Vec<Attempt<'a>>>,
     instance_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Attempt<'a> {
+    #[serde(borrow, default)]
+    trajectory: Vec<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -38,7 +49,9 @@ struct Step<'a> {
 
 impl Reader for SweAgent {
     fn read(&mut self, piece: &str, _array: usize, log: &mut Log<'_>) -> Result<(), String> {
-        let Trajectory { trajectory, instance_id } = parse(piece)?;
+        let Trajectory { trajectory, mut attempts, instance_id } = parse(piece)?;
+        let last_attempt = || attempts.as_mut()?.pop().map(|attempt| attempt.trajectory);
+        let trajectory = trajectory.or_else(last_attempt).unwrap_or_default();
         let session = instance_id.unwrap_or_else(|| log.name().to_owned());
         // The problem statement is the one thing that a person says.
         log.session(&session).prompt();

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::chat::conversation;
-use crate::recorded::format::{Format, Probe, Reader, tells_nothing};
+use crate::recorded::format::{Format, Probe, Reader, tells_nothing, as_it_is};
 use crate::recorded::log::Log;
 use crate::recorded::text::{content, parse};
 
@@ -14,11 +14,13 @@ pub const FORMAT: Format = Format {
     signs: "objects with task_id, trial and traj, or an object with simulations",
     recognises,
     identify: tells_nothing,
+    steady: as_it_is,
     reader: || Box::new(TauBench),
 };
 
 fn recognises(object: &Probe<'_>) -> bool {
     object.has(&["task_id", "traj"])
+        || object.has(&["task_id", "trial", "messages"])
         || object.objects("simulations").first().is_some_and(|simulation| simulation.has(&["task_id", "messages"]))
 }
 

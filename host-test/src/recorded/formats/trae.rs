@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::recorded::format::{Format, Probe, Reader, tells_nothing};
+use crate::recorded::format::{Format, Probe, Reader, tells_nothing, as_it_is};
 use crate::recorded::log::{AgentLog, Log};
 use crate::recorded::text::{arguments, content, parse, result};
 
@@ -13,6 +13,7 @@ pub const FORMAT: Format = Format {
     signs: "an object with agent_steps",
     recognises: |object: &Probe<'_>| object.is_array("agent_steps"),
     identify: tells_nothing,
+    steady: as_it_is,
     reader: || Box::new(Trae),
 };
 
@@ -74,9 +75,10 @@ fn step(json: &str, agent: &mut AgentLog) -> Result<(), String> {
     }
     for outcome in step.tool_results.unwrap_or_default() {
         let failed = outcome.success == Some(false);
-        let text = Some(content(outcome.result)).filter(|text| !text.is_empty());
-        let text = text.unwrap_or_else(|| content(outcome.error));
-        agent.result_or_next(outcome.call_id, result(failed, text));
+        // The model is told both.
+        let mut texts = vec![content(outcome.result), content(outcome.error)];
+        texts.retain(|text| !text.is_empty());
+        agent.result_or_next(outcome.call_id, result(failed, texts.join("\n")));
     }
     Ok(())
 }
