@@ -222,7 +222,7 @@ fn status(status: Option<&str>, content: &str) -> Option<Status> {
 fn response(json: Option<&RawValue>, id: &str) -> String {
     let Some(parts) = json.and_then(|json| parse::<Vec<ResultPart<'_>>>(json.get()).ok()) else { return content(json) };
     let texts = parts.into_iter().filter_map(|part| match part.function_response {
-        Some(response) if response.id.is_some_and(|other| other != id) => None,
+        Some(FunctionResponse { id: Some(other), .. }) if other != id => None,
         Some(response) => response.response.map(|Response { output, error }| content(output.or(error))),
         None => part.text,
     });
