@@ -39,7 +39,7 @@ test: build ## Run all tests; LOOP_GUARD_SESSIONS=FOLDER replays the recorded se
 	cargo test --workspace --no-fail-fast $(if $(LOOP_GUARD_SESSIONS),-- --include-ignored)
 
 bench: setup $(NPM_PACKAGES) ## Measure what a call costs, against targets; needs Node.js and npm
-	cargo bench --package loop-guard --profile dev --bench guard
+	cargo bench --package loop-guard --profile dev --bench guard --bench replay
 
 $(NPM_PACKAGES): host-test/js/package-lock.json
 	cd host-test/js && npm ci --ignore-scripts

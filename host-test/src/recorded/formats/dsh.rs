@@ -2,10 +2,9 @@
 //!
 //! The first line is a header; each other line is an event `{"type", "data"}`. One file holds one agent. Of
 //! what stands there more than once, `tool/call` is read, where the arguments are as the model wrote them.
-//! A fork repeats the history of its parent, up to the last `session/end-seed`.
+//! A fork repeats the history of its parent, up to a `session/end-seed`; each time that a session is resumed, it gets another one.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -49,11 +48,16 @@ fn recognises(line: &Probe<'_>) -> bool {
 
 #[derive(Default)]
 struct Dsh {
-    /// How many seeds end in the file, and have ended so far: what comes before the last end is the history of a parent.
+    /// How many events a fork has of its parent, as its header tells.
+    seed_length: Option<u64>,
+    /// How many ends of seeds there are, and have been read; up to which of them all is the history of a parent.
     seeds: usize,
     ended_seeds: usize,
-    /// The calls that turn out never to have been dispatched, if need be long after their step.
-    not_dispatched: BTreeSet<String>,
+    inherited_seeds: usize,
+    /// Whether the end of the parent's history is certain.
+    found: bool,
+    /// The calls that turn out never to have been dispatched, if need be long after their step, each with the number of ends before it.
+    not_dispatched: Vec<(usize, String)>,
     session: Option<String>,
 }
 
@@ -62,6 +66,9 @@ struct Line<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Cow<'a, str>>,
     id: Option<String>,
+    seq: Option<u64>,
+    #[serde(rename = "seedLength")]
+    seed_length: Option<u64>,
     #[serde(borrow)]
     data: Option<&'a RawValue>,
 }
@@ -153,17 +160,21 @@ impl Reader for Dsh {
     fn survey(&mut self, line: &str) {
         // Most lines are chunks of messages, and need no parsing.
         let mentions = |text: &str| memchr::memmem::find(line.as_bytes(), text.as_bytes()).is_some();
-        if mentions("session/end-seed") && kind(line).as_deref() == Some("session/end-seed") {
-            self.seeds += 1;
-            // These were calls of the parent.
-            self.not_dispatched.clear();
+        if mentions("seedLength") || mentions("session/end-seed") {
+            let Ok(Line { kind, seq, seed_length, .. }) = parse(line) else { return };
+            match kind.as_deref() {
+                Some("session") => self.seed_length = self.seed_length.or(seed_length),
+                Some("session/end-seed") => self.seed_ends(seq),
+                _ => {}
+            }
         } else if mentions("ABORTED_BEFORE_DISPATCH") || mentions("TOOL_NOT_STARTED") {
-            self.not_dispatched.extend(never_dispatched(line).unwrap_or_default());
+            let calls = never_dispatched(line).unwrap_or_default();
+            self.not_dispatched.extend(calls.into_iter().map(|id| (self.seeds, id)));
         }
     }
 
     fn read(&mut self, line: &str, _array: usize, log: &mut Log<'_>) -> Result<(), String> {
-        let Line { kind, id, data } = parse(line)?;
+        let Line { kind, id, data, .. } = parse(line)?;
         let Some(kind) = kind.as_deref() else { return Ok(()) };
         if kind == "session" {
             let session = self.session.get_or_insert(id.unwrap_or_else(|| log.name().to_owned())).clone();
@@ -173,7 +184,7 @@ impl Reader for Dsh {
         if kind == "session/end-seed" {
             self.ended_seeds += 1;
         }
-        if self.ended_seeds < self.seeds || !EVENTS.contains(&kind) {
+        if self.ended_seeds < self.inherited_seeds || !EVENTS.contains(&kind) {
             return Ok(());
         }
         let session = self.session.get_or_insert_with(|| log.name().to_owned()).clone();
@@ -183,10 +194,23 @@ impl Reader for Dsh {
 }
 
 impl Dsh {
+    /// A fork's history of its parent ends with the event whose number is its length; the ends of that parent's own seeds come before, and
+    /// those of times at which the fork was resumed after it. Where events have no numbers, the last end is taken.
+    fn seed_ends(&mut self, seq: Option<u64>) {
+        self.seeds += 1;
+        if let Some(length) = self.seed_length
+            && !self.found
+        {
+            self.inherited_seeds = self.seeds;
+            self.found = seq.is_some_and(|seq| seq >= length);
+        }
+    }
+
     fn agent<'l>(&self, session: &str, log: &'l mut Log<'_>) -> &'l mut AgentLog {
         let agent = log.session(session);
         if agent.numbers() == (0, 0) {
-            self.not_dispatched.iter().for_each(|id| agent.not_dispatched(id));
+            let own = self.not_dispatched.iter().filter(|(seeds, _)| *seeds >= self.inherited_seeds);
+            own.for_each(|(_, id)| agent.not_dispatched(id));
         }
         agent
     }
@@ -244,10 +268,6 @@ fn tool_result(ToolResult { message, error }: ToolResult<'_>, agent: &mut AgentL
             agent.result(id, result(is_error == Some(true), content(text)));
         }
     }
-}
-
-fn kind(line: &str) -> Option<Cow<'_, str>> {
-    parse::<Line<'_>>(line).ok()?.kind
 }
 
 /// The calls that a result says were never dispatched.

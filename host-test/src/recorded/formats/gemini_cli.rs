@@ -212,7 +212,7 @@ fn status(status: Option<&str>, content: &str) -> Option<Status> {
         "success" => Some(Status::Succeeded),
         "error" if content.starts_with("Tool execution denied by policy") => Some(Status::Denied),
         // A person declined the call, or stopped everything.
-        "cancelled" if content.contains("User denied") => Some(Status::Denied),
+        "cancelled" if content.contains("User denied") || content.contains("did not allow") => Some(Status::Denied),
         "error" | "cancelled" => Some(Status::Failed),
         _ => None,
     }
