@@ -174,8 +174,9 @@ struct Player {
     running: BTreeMap<String, Running>,
     /// Those of them that the guard denied, in their order.
     denied: Vec<String>,
-    /// The last call, and how often it has been made in a row.
+    /// The last call, the canonical form of its arguments if it had to be asked for, and how often it has been made in a row.
     last: Option<Call>,
+    canonical: Option<String>,
     run: u32,
     streak: Streak,
     /// The result of the first call of the streak.
@@ -268,6 +269,7 @@ impl Player {
             running: BTreeMap::new(),
             denied: Vec::new(),
             last: None,
+            canonical: None,
             run: 0,
             streak: Streak { count: 0, same_results: true, reminded: false },
             first_result: None,
@@ -317,12 +319,18 @@ impl Player {
     }
 
     /// Whether a call equals the last one. The component is asked only where the texts do not tell.
-    fn repeats(&self, call: &Call, guard: &Guard) -> Result<bool, CallError> {
-        match &self.last {
-            Some(last) if last.tool == call.tool => Ok(last.arguments == call.arguments
-                || guard.canonical(&last.arguments)? == guard.canonical(&call.arguments)?),
-            _ => Ok(false),
+    fn repeats(&mut self, call: &Call, guard: &Guard) -> Result<bool, CallError> {
+        let canonical = self.canonical.take();
+        let Some(last) = self.last.as_ref().filter(|last| last.tool == call.tool) else { return Ok(false) };
+        if last.arguments == call.arguments {
+            self.canonical = canonical;
+            return Ok(true);
         }
+        let before = match canonical {
+            Some(canonical) => canonical,
+            None => guard.canonical(&last.arguments)?,
+        };
+        Ok(*self.canonical.insert(guard.canonical(&call.arguments)?) == before)
     }
 
     fn end(&mut self, id: &str, result: &CallResult, scene: &mut Scene<'_>) -> Result<(), CallError> {

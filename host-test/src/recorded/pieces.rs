@@ -88,7 +88,7 @@ impl Cutter<'_, '_> {
             line.clear();
             match rest.read_until(b'\n', &mut line) {
                 Ok(0) => break,
-                Ok(_) => flow = self.lines(&line),
+                Ok(_) => flow = self.one_line(&line),
                 Err(error) => broken = Some(error),
             }
         }
@@ -101,21 +101,31 @@ impl Cutter<'_, '_> {
 
     /// Lines, each of them a piece.
     fn lines(&mut self, text: &[u8]) -> ControlFlow<()> {
-        for line in text.split_inclusive(|byte| *byte == b'\n') {
-            let number = self.line;
-            self.line += 1;
-            let trimmed = line.trim_ascii();
-            match (trimmed.first(), std::str::from_utf8(trimmed)) {
-                (None, _) => {}
-                (Some(b'['), Ok(text)) if is_json(trimmed) => {
-                    self.line = number;
-                    self.values(text)?;
-                    self.line = number + 1;
-                }
-                (Some(b'{'), Ok(text)) => self.piece(text, number)?,
-                (Some(b'{' | b'['), Err(error)) => self.bad(number, format!("not UTF-8: {error}"))?,
-                _ => self.bad(number, NO_OBJECT)?,
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', text).map(|newline| newline + 1).chain([text.len()]) {
+            let line = text.get(start..end).unwrap_or_default();
+            start = end;
+            if !line.is_empty() {
+                self.one_line(line)?;
             }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn one_line(&mut self, line: &[u8]) -> ControlFlow<()> {
+        let number = self.line;
+        self.line += 1;
+        let trimmed = line.trim_ascii();
+        match (trimmed.first(), std::str::from_utf8(trimmed)) {
+            (None, _) => {}
+            (Some(b'['), Ok(text)) if is_json(trimmed) => {
+                self.line = number;
+                self.values(text)?;
+                self.line = number + 1;
+            }
+            (Some(b'{'), Ok(text)) => self.piece(text, number)?,
+            (Some(b'{' | b'['), Err(error)) => self.bad(number, format!("not UTF-8: {error}"))?,
+            _ => self.bad(number, NO_OBJECT)?,
         }
         ControlFlow::Continue(())
     }

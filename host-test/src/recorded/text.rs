@@ -8,6 +8,13 @@ use serde_json::value::RawValue;
 use super::CallResult;
 use crate::types::Status;
 
+/// Parses an array; none where the JSON is no array, or one of other things.
+pub fn array<'a, T: Deserialize<'a>>(json: Option<&'a RawValue>) -> Option<Vec<T>> {
+    // Without looking first, the error would quote all of a long string.
+    let json = json?.get();
+    if json.starts_with('[') { serde_json::from_str(json).ok() } else { None }
+}
+
 /// Parses a piece, or a part of one; the error has no place, which would be one within the part.
 pub fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, String> {
     serde_json::from_str(json).map_err(|error| without_place(&error.to_string()).to_owned())
@@ -22,7 +29,7 @@ pub fn without_place(message: &str) -> &str {
 pub fn arguments(json: Option<&RawValue>) -> String {
     let json = json.map_or("", RawValue::get);
     match json.as_bytes().first() {
-        Some(b'"') => serde_json::from_str(json).unwrap_or_else(|_| json.to_owned()),
+        Some(b'"') => string(json).unwrap_or_else(|| json.to_owned()),
         Some(b'n') => String::new(),
         _ => json.to_owned(),
     }
@@ -35,16 +42,24 @@ pub fn content(json: Option<&RawValue>) -> String {
         #[serde(borrow)]
         text: Option<Cow<'a, str>>,
     }
-    let json = without_lone_surrogates(json.map_or("null", RawValue::get));
+    let json = json.map_or("null", RawValue::get);
     match json.as_bytes().first() {
-        Some(b'"') => serde_json::from_str(&json).unwrap_or_else(|_| json.into_owned()),
-        Some(b'[') => match serde_json::from_str::<Vec<Block<'_>>>(&json) {
-            Ok(blocks) => blocks.into_iter().filter_map(|block| block.text).collect::<Vec<_>>().join("\n"),
-            Err(_) => json.into_owned(),
-        },
+        Some(b'"') => string(json).unwrap_or_else(|| json.to_owned()),
+        Some(b'[') => {
+            let texts = |json: &str| {
+                let blocks = serde_json::from_str::<Vec<Block<'_>>>(json).ok()?;
+                Some(blocks.into_iter().filter_map(|block| block.text).collect::<Vec<_>>().join("\n"))
+            };
+            texts(json).or_else(|| texts(&without_lone_surrogates(json))).unwrap_or_else(|| json.to_owned())
+        }
         Some(b'n') => String::new(),
-        _ => json.into_owned(),
+        _ => json.to_owned(),
     }
+}
+
+/// The value of a string, with the replacement character for half a surrogate pair.
+fn string(json: &str) -> Option<String> {
+    serde_json::from_str(json).or_else(|_| serde_json::from_str(&without_lone_surrogates(json))).ok()
 }
 
 /// The outcome of a call that ran.

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::recorded::format::{Format, Probe, Reader, tells_nothing, as_it_is};
 use crate::recorded::log::{AgentLog, Log};
-use crate::recorded::text::{arguments, content, parse, result};
+use crate::recorded::text::{arguments, array, content, parse, result};
 
 pub const FORMAT: Format = Format {
     name: "chat",
@@ -140,7 +140,7 @@ struct Block<'a> {
 /// Reads a message.
 fn message(json: &str, agent: &mut AgentLog) -> Result<(), String> {
     let message: Message<'_> = parse(json)?;
-    let blocks: Vec<Block<'_>> = message.content.and_then(|blocks| parse(blocks.get()).ok()).unwrap_or_default();
+    let blocks: Vec<Block<'_>> = array(message.content).unwrap_or_default();
     match &*message.role {
         "user" | "human" => {
             let mut results = blocks.into_iter().filter(|block| block.kind.as_deref() == Some("tool_result")).peekable();

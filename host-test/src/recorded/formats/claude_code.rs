@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::recorded::CallResult;
@@ -77,7 +78,7 @@ struct Entry<'a> {
     #[serde(default)]
     is_sidechain: bool,
     agent_id: Option<String>,
-    session_id: Option<String>,
+    session_id: Option<IgnoredAny>,
     #[serde(borrow)]
     message: Option<MessageId<'a>>,
 }
@@ -173,9 +174,9 @@ impl Reader for ClaudeCode {
     }
 
     fn survey(&mut self, line: &str) {
-        // Only the lines of a log have sessionId; those of stream-json are no tree.
-        let Ok(Entry { uuid: Some(uuid), session_id: Some(_), .. }) = parse(line) else { return };
         let Ok(entry) = parse::<Entry<'_>>(line) else { return };
+        // Only the lines of a log have sessionId; those of stream-json are no tree.
+        let (Some(uuid), Some(_)) = (entry.uuid, entry.session_id) else { return };
         let agent = match (entry.is_sidechain, entry.agent_id) {
             // Nothing tells which sidechain was the last: all are read.
             (true, None) => return,

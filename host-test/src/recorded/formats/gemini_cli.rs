@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use crate::recorded::format::{Format, Identity, Probe, Reader, as_it_is};
 use crate::recorded::log::{AgentLog, Log};
-use crate::recorded::text::{arguments, content, parse, without_lone_surrogates};
+use crate::recorded::text::{arguments, array, content, parse, without_lone_surrogates};
 use crate::recorded::CallResult;
 use crate::types::Status;
 
@@ -201,7 +201,7 @@ fn read_message(json: &str, agent: &mut AgentLog) -> Result<(), String> {
 
 /// Whether a message of type user is one of a person: others carry results, or context that the program adds.
 fn is_prompt(json: Option<&RawValue>) -> bool {
-    let parts = json.and_then(|json| parse::<Vec<ResultPart<'_>>>(json.get()).ok()).unwrap_or_default();
+    let parts = array::<ResultPart<'_>>(json).unwrap_or_default();
     let has_results = parts.iter().any(|part| part.function_response.is_some());
     !has_results && !content(json).trim_start().starts_with("<session_context>")
 }
@@ -220,7 +220,7 @@ fn status(status: Option<&str>, content: &str) -> Option<Status> {
 
 /// The text of a result, which is a list of parts as the API has them, those of calls beside it at times among them.
 fn response(json: Option<&RawValue>, id: &str) -> String {
-    let Some(parts) = json.and_then(|json| parse::<Vec<ResultPart<'_>>>(json.get()).ok()) else { return content(json) };
+    let Some(parts) = array::<ResultPart<'_>>(json) else { return content(json) };
     let texts = parts.into_iter().filter_map(|part| match part.function_response {
         Some(FunctionResponse { id: Some(other), .. }) if other != id => None,
         Some(response) => response.response.map(|Response { output, error }| content(output.or(error))),

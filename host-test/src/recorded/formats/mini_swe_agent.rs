@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::recorded::format::{Format, Probe, Reader, tells_nothing, as_it_is};
 use crate::recorded::log::{AgentLog, Log};
-use crate::recorded::text::{arguments, command, content, parse, result};
+use crate::recorded::text::{arguments, array, command, content, parse, result};
 use crate::types::Status;
 
 pub const FORMAT: Format = Format {
@@ -203,7 +203,7 @@ fn read_message(message: Message<'_>, rejected: bool, agent: &mut AgentLog) {
 fn calls(message: Message<'_>, agent: &mut AgentLog) {
     let actions = message.extra.and_then(|extra| extra.actions);
     let ran = |id: &Option<String>| actions.as_ref().is_none_or(|actions| actions.iter().any(|action| action.tool_call_id == *id));
-    let items = message.output.and_then(|output| parse::<Vec<Item<'_>>>(output.get()).ok()).unwrap_or_default();
+    let items = array::<Item<'_>>(message.output).unwrap_or_default();
     let written = message.tool_calls.unwrap_or_default();
     if !written.is_empty() {
         for call in written.into_iter().filter(|call| ran(&call.id)) {
