@@ -221,7 +221,7 @@ fn dsh_calls_made_by_code_have_their_pair_inside_the_outer_one() {
 #[test]
 fn dsh_a_fork_starts_after_the_history_of_its_parent() {
     let log = r#"
-{"type":"session","version":0,"id":"child","parentSession":"parent","seedLength":4}
+{"type":"session","version":0,"id":"child","parentSession":"parent","seedLength":3}
 {"type":"step/start","data":{"turn":1,"step":1}}
 {"type":"tool/call","data":{"turn":1,"step":1,"callId":"a","name":"t","arguments":"{}"}}
 {"type":"session/end-seed","data":{}}

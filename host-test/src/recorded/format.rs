@@ -19,8 +19,8 @@ pub struct Format {
     pub signs: &'static str,
     /// Whether a piece is one of this format. Those of other formats, and most pieces that tell nothing, are not.
     pub(super) recognises: fn(&Probe<'_>) -> bool,
-    /// What a piece says of the session as a whole.
-    pub(super) identify: fn(&Probe<'_>, &mut Identity),
+    /// What a piece says of the session as a whole, where pieces do.
+    pub(super) identify: Option<fn(&Probe<'_>, &mut Identity)>,
     /// What of a result is the same each time that the result is.
     pub(super) steady: fn(&str) -> Cow<'_, str>,
     /// A reader for one input.
@@ -96,9 +96,6 @@ pub struct Identity {
 pub(super) fn as_it_is(content: &str) -> Cow<'_, str> {
     Cow::Borrowed(content)
 }
-
-/// No piece tells of the session as a whole.
-pub(super) fn tells_nothing(_: &Probe<'_>, _: &mut Identity) {}
 
 /// A first look at an object: its members, none of them parsed.
 pub(super) struct Probe<'a>(BTreeMap<Cow<'a, str>, &'a RawValue>);

@@ -170,6 +170,17 @@ impl AgentLog {
         }
     }
 
+    /// A person's message that stands after the step that it entered with. If the file does not number steps, that one begins a turn.
+    pub fn late_prompt(&mut self) {
+        if let Some(Step { numbers: Some(numbers), prompted, .. }) = &mut self.step
+            && !std::mem::replace(prompted, true)
+            && *numbers != (1, 1)
+        {
+            *numbers = (numbers.0.saturating_add(1), 1);
+            (self.turn, self.number) = *numbers;
+        }
+    }
+
     /// A step begins; a prompt makes it the first of a turn.
     pub fn next_step(&mut self) {
         if self.prompted || self.turn == 0 {

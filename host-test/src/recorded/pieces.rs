@@ -65,19 +65,17 @@ struct Cutter<'a, 'v> {
 impl Cutter<'_, '_> {
     fn part(&mut self, rest: &mut dyn BufRead) -> io::Result<ControlFlow<()>> {
         let mut head = Vec::new();
-        let mut broken = None;
+        let (mut broken, mut are_lines) = (None, false);
         for _ in 0..LINES_TO_JUDGE {
             match rest.read_until(b'\n', &mut head) {
                 Ok(0) => break,
-                Ok(_) if are_lines(&head) || head.len() > BYTES_TO_JUDGE => break,
-                Ok(_) => {}
-                Err(error) => {
-                    broken = Some(error);
-                    break;
-                }
+                Ok(_) => are_lines = self::are_lines(&head),
+                Err(error) => broken = Some(error),
+            }
+            if are_lines || broken.is_some() || head.len() > BYTES_TO_JUDGE {
+                break;
             }
         }
-        let are_lines = are_lines(&head);
         if !are_lines && broken.is_none() {
             broken = rest.read_to_end(&mut head).err();
         }

@@ -40,7 +40,7 @@ pub struct Recording {
 
 /// How many pieces are looked at to recognise a format, and how many more to learn the session's id.
 const PIECES_TO_RECOGNISE: usize = 2000;
-const PIECES_TO_IDENTIFY: usize = 50;
+const PIECES_TO_IDENTIFY: usize = 20;
 
 impl Recording {
     /// Recognises the format of an input, or sees whether it is the one that it was said to be.
@@ -62,9 +62,14 @@ impl Recording {
             };
             if let Some(probe) = probe {
                 found = found.or_else(|| candidates.iter().copied().find(|format| (format.recognises)(&probe)));
-                if let Some(format) = found {
-                    (format.identify)(&probe, &mut identity);
-                    identified += 1;
+                match found.map(|format| format.identify) {
+                    Some(Some(identify)) => {
+                        identify(&probe, &mut identity);
+                        identified += 1;
+                    }
+                    // No piece tells of the session as a whole.
+                    Some(None) => return ControlFlow::Break(()),
+                    None => {}
                 }
             }
             let enough = identified > PIECES_TO_IDENTIFY || (found.is_none() && pieces > PIECES_TO_RECOGNISE);

@@ -24,7 +24,8 @@ struct Entry {
 #[derive(Default)]
 pub struct Branch {
     hasher: RandomState,
-    entries: HashSet<u64>,
+    /// Each with its distance from the last one.
+    entries: HashMap<u64, usize>,
     groups: HashSet<u64>,
 }
 
@@ -45,7 +46,8 @@ impl Tree {
         let mut next = self.entries.len().checked_sub(1);
         while let Some(place) = next {
             let Some(entry) = self.entries.get(place) else { break };
-            branch.entries.extend(ids.get(&place));
+            let distance = branch.entries.len();
+            branch.entries.extend(ids.get(&place).map(|id| (*id, distance)));
             branch.groups.extend(entry.group);
             // Parents stand before their children; anything else would be a circle.
             next = entry.parent.and_then(|parent| {
@@ -60,7 +62,12 @@ impl Tree {
 impl Branch {
     /// Whether an entry is on the branch.
     pub fn has(&self, id: &str) -> bool {
-        self.entries.contains(&self.hasher.hash_one(id))
+        self.distance(id).is_some()
+    }
+
+    /// How many entries of the branch follow an entry.
+    pub fn distance(&self, id: &str) -> Option<usize> {
+        self.entries.get(&self.hasher.hash_one(id)).copied()
     }
 
     /// Whether an entry of the group is on the branch.

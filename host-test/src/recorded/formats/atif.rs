@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::recorded::format::{Format, Probe, Reader, tells_nothing, as_it_is};
+use crate::recorded::format::{Format, Probe, Reader, as_it_is};
 use crate::recorded::log::{AgentLog, Log};
 use crate::recorded::text::{arguments, content, parse, result};
 
@@ -12,7 +12,7 @@ pub const FORMAT: Format = Format {
     title: "Agent Trajectory Interchange Format (Harbor, Terminal-Bench)",
     signs: "an object with steps and a schema_version ATIF-…",
     recognises,
-    identify: tells_nothing,
+    identify: None,
     steady: as_it_is,
     reader: || Box::new(Atif),
 };
@@ -26,8 +26,11 @@ struct Atif;
 #[derive(Deserialize)]
 struct Trajectory<'a> {
     session_id: Option<String>,
+    trajectory_id: Option<String>,
     #[serde(borrow)]
     steps: Vec<&'a RawValue>,
+    #[serde(borrow)]
+    subagent_trajectories: Option<Vec<&'a RawValue>>,
 }
 
 #[derive(Deserialize)]
@@ -35,9 +38,14 @@ struct Step<'a> {
     step_id: u32,
     source: String,
     #[serde(borrow)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow)]
     tool_calls: Option<Vec<ToolCall<'a>>>,
     #[serde(borrow)]
     observation: Option<Observation<'a>>,
+    /// Whether it stands there again, from the trajectory that this one continues.
+    #[serde(default)]
+    is_copied_context: bool,
 }
 
 #[derive(Deserialize)]
@@ -63,23 +71,35 @@ struct ObservationResult<'a> {
 
 impl Reader for Atif {
     fn read(&mut self, piece: &str, _array: usize, log: &mut Log<'_>) -> Result<(), String> {
-        let Trajectory { session_id, steps } = parse(piece)?;
-        let session = session_id.unwrap_or_else(|| log.name().to_owned());
-        log.session(&session);
-        for json in steps {
-            if let Err(reason) = step(json.get(), log.session(&session)) {
-                log.skip(json.get(), format!("step: {reason}"));
-            }
-        }
-        log.session(&session).end();
-        Ok(())
+        trajectory(piece, None, log)
     }
 }
 
+/// Reads a trajectory; one inside of another is that of a subagent, in the same session.
+fn trajectory(json: &str, parent: Option<&str>, log: &mut Log<'_>) -> Result<(), String> {
+    let Trajectory { session_id, trajectory_id, steps, subagent_trajectories } = parse(json)?;
+    let session = parent.map(str::to_owned).or(session_id).unwrap_or_else(|| log.name().to_owned());
+    let id = parent.and(trajectory_id).unwrap_or_else(|| session.clone());
+    log.agent(&session, &id);
+    for json in steps {
+        if let Err(reason) = step(json.get(), log.agent(&session, &id)) {
+            log.skip(json.get(), format!("step: {reason}"));
+        }
+    }
+    log.agent(&session, &id).end();
+    for json in subagent_trajectories.unwrap_or_default() {
+        if let Err(reason) = trajectory(json.get(), Some(&session), log) {
+            log.skip(json.get(), format!("subagent_trajectories: {reason}"));
+        }
+    }
+    Ok(())
+}
+
 fn step(json: &str, agent: &mut AgentLog) -> Result<(), String> {
-    let Step { step_id, source, tool_calls, observation } = parse(json)?;
+    let Step { step_id, source, message, tool_calls, observation, is_copied_context } = parse(json)?;
     match &*source {
-        "user" => agent.prompt(),
+        _ if is_copied_context => {}
+        "user" if !content(message).is_empty() => agent.prompt(),
         "agent" => {
             agent.start_step(1, step_id);
             let calls = tool_calls.unwrap_or_default();

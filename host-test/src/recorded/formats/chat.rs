@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::recorded::format::{Format, Probe, Reader, tells_nothing, as_it_is};
+use crate::recorded::format::{Format, Probe, Reader, as_it_is};
 use crate::recorded::log::{AgentLog, Log};
 use crate::recorded::text::{arguments, array, content, parse, result};
 
@@ -17,7 +17,7 @@ pub const FORMAT: Format = Format {
     title: "chat-completion messages with tool_calls",
     signs: "an object with messages that have roles, or an array of such messages",
     recognises,
-    identify: tells_nothing,
+    identify: None,
     steady: as_it_is,
     reader: || Box::<Chat>::default(),
 };

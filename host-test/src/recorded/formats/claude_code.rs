@@ -23,7 +23,7 @@ pub const FORMAT: Format = Format {
     title: "Claude Code: logs of ~/.claude/projects, and stream-json",
     signs: "a line of type user or assistant with a message, and a sessionId or session_id",
     recognises,
-    identify,
+    identify: Some(identify),
     steady: as_it_is,
     reader: || Box::<ClaudeCode>::default(),
 };
@@ -62,6 +62,8 @@ struct ClaudeCode {
 #[derive(Default)]
 struct Steps {
     current: String,
+    /// How far from the end of the branch the step began.
+    distance: Option<usize>,
     earlier: HashSet<String>,
 }
 
@@ -202,16 +204,20 @@ impl Reader for ClaudeCode {
         let session = line.session.clone().unwrap_or_else(|| log.name().to_owned());
         let id = self.agent(&line, &session);
         let on_branch = self.on_branch(&line);
+        let distance = self.distance(&line);
+        // Lines of a prompt and its answer may change places.
+        let step = self.steps.get(&id).and_then(|steps| steps.distance);
+        let is_late = step.zip(distance).is_some_and(|(step, distance)| distance > step);
         let agent = log.agent(&session, &id);
         match (kind, line.message) {
-            ("assistant", Some(message)) if on_branch => self.assistant(message, blocks, &id, agent),
+            ("assistant", Some(message)) if on_branch => self.assistant(message, blocks, &id, distance, agent),
             ("user", Some(message)) => {
                 let text = blocks.iter().find_map(|block| block.text.clone());
                 let text = text.unwrap_or_else(|| content(message.content).into());
                 let injected = line.is_meta || line.is_compact_summary || line.is_synthetic || !is_person(line.origin.as_ref());
                 let is_prompt = on_branch && !injected && !INJECTED.iter().any(|start| text.starts_with(start));
                 let was_denied = line.tool_denial_kind.is_some() || content(line.tool_use_result) == "User rejected tool use";
-                user(message, blocks, is_prompt, was_denied, agent);
+                user(message, blocks, is_prompt.then_some(is_late), was_denied, agent);
             }
             ("attachment", _) => {
                 if on_branch && line.attachment.is_some_and(|attachment| attachment.is_prompt()) {
@@ -279,7 +285,19 @@ impl ClaudeCode {
         branch.has(uuid) || message.is_some_and(|message| branch.has_group(message))
     }
 
-    fn assistant(&mut self, message: Message<'_>, blocks: Vec<Block<'_>>, id: &str, agent: &mut AgentLog) {
+    /// How many lines follow a line on the branch of its agent.
+    fn distance(&self, line: &Line<'_>) -> Option<usize> {
+        self.branches.as_ref()?.get(&line.agent_id)?.distance(line.uuid.as_deref()?)
+    }
+
+    fn assistant(
+        &mut self,
+        message: Message<'_>,
+        blocks: Vec<Block<'_>>,
+        id: &str,
+        distance: Option<usize>,
+        agent: &mut AgentLog,
+    ) {
         // What the program says in the model's place, of errors mostly.
         if message.model.as_deref() == Some("<synthetic>") {
             return;
@@ -290,6 +308,7 @@ impl ClaudeCode {
         if steps.current != message && !steps.earlier.contains(message) || message.is_empty() {
             let last = std::mem::replace(&mut steps.current, message.to_owned());
             steps.earlier.insert(last);
+            steps.distance = distance;
             agent.next_step();
         }
         for block in blocks {
@@ -300,7 +319,8 @@ impl ClaudeCode {
     }
 }
 
-fn user(message: Message<'_>, blocks: Vec<Block<'_>>, is_prompt: bool, was_denied: bool, agent: &mut AgentLog) {
+/// Reads what stands in a message of the role user; `prompt` is none if it is no person's, and else whether it stands after its answer.
+fn user(message: Message<'_>, blocks: Vec<Block<'_>>, prompt: Option<bool>, was_denied: bool, agent: &mut AgentLog) {
     let has_text = blocks.iter().any(|block| matches!(&*block.kind, "text" | "image"));
     let is_string = message.content.is_some_and(|content| content.get().starts_with('"'));
     let mut has_results = false;
@@ -316,7 +336,11 @@ fn user(message: Message<'_>, blocks: Vec<Block<'_>>, is_prompt: bool, was_denie
             agent.result(id, CallResult { status, content });
         }
     }
-    if is_prompt && !has_results && (has_text || is_string) {
-        agent.prompt();
+    if !has_results && (has_text || is_string) {
+        match prompt {
+            Some(false) => agent.prompt(),
+            Some(true) => agent.late_prompt(),
+            None => {}
+        }
     }
 }

@@ -20,7 +20,7 @@ pub const FORMAT: Format = Format {
     title: "Codex CLI: rollout-*.jsonl",
     signs: "a line of type session_meta, response_item, event_msg or turn_context with a payload",
     recognises,
-    identify,
+    identify: Some(identify),
     steady,
     reader: || Box::<Codex>::default(),
 };

@@ -2,14 +2,17 @@
 //!
 //! The first line is a header; each other line is an event `{"type", "data"}`. One file holds one agent. Of
 //! what stands there more than once, `tool/call` is read, where the arguments are as the model wrote them.
-//! A fork repeats the history of its parent, up to a `session/end-seed`; each time that a session is resumed, it gets another one.
+//! A fork repeats the history of its parent: as many events as its header says. (`session/end-seed` does not tell: each time that a session
+//! is resumed, it gets one.)
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::recorded::format::{Format, Probe, Reader, tells_nothing, as_it_is};
+use crate::recorded::format::{Format, Probe, Reader, as_it_is};
 use crate::recorded::log::{AgentLog, Log};
 use crate::recorded::text::{arguments, content, parse, result};
 
@@ -18,13 +21,13 @@ pub const FORMAT: Format = Format {
     title: "DeepSeek Harness: session.jsonl",
     signs: "a line of type turn/start, step/start, tool/call … with data, or of type session with a delegationDepth",
     recognises,
-    identify: tells_nothing,
+    identify: None,
     steady: as_it_is,
     reader: || Box::<Dsh>::default(),
 };
 
 /// The types of events that are read.
-const EVENTS: [&str; 10] = [
+const EVENTS: [&str; 12] = [
     "session/end-seed",
     "turn/start",
     "turn/end",
@@ -35,6 +38,9 @@ const EVENTS: [&str; 10] = [
     "tool/result",
     "tool/code-dispatch-start",
     "tool/code-dispatch",
+    // As later versions call these two.
+    "tool/ptc-dispatch-start",
+    "tool/ptc-dispatch",
 ];
 
 fn recognises(line: &Probe<'_>) -> bool {
@@ -48,17 +54,50 @@ fn recognises(line: &Probe<'_>) -> bool {
 
 #[derive(Default)]
 struct Dsh {
-    /// How many events a fork has of its parent, as its header tells.
-    seed_length: Option<u64>,
-    /// How many ends of seeds there are, and have been read; up to which of them all is the history of a parent.
-    seeds: usize,
-    ended_seeds: usize,
-    inherited_seeds: usize,
-    /// Whether the end of the parent's history is certain.
-    found: bool,
-    /// The calls that turn out never to have been dispatched, if need be long after their step, each with the number of ends before it.
-    not_dispatched: Vec<(usize, String)>,
+    surveyed: Position,
+    read: Position,
+    /// The calls that turn out never to have been dispatched, if need be long after their step.
+    not_dispatched: BTreeSet<String>,
     session: Option<String>,
+}
+
+/// How far a log has been gone through.
+#[derive(Default)]
+struct Position {
+    /// How many events a fork has of its parent.
+    seed_length: u64,
+    events: u64,
+}
+
+impl Position {
+    /// Goes on to a line, and tells whether it is one of the parent's history.
+    fn inherits(&mut self, line: &Line<'_>, json: &str) -> bool {
+        if line.kind.as_deref() == Some("session") {
+            self.seed_length = self.seed_length.max(line.seed_length.unwrap_or_default());
+            return false;
+        }
+        // Events have numbers; those of snapshots have none, and are counted.
+        let number = line.seq.unwrap_or(self.events);
+        let inherits = number < self.seed_length;
+        self.events = number + if inherits && line.seq.is_none() { events_in(line, json) } else { 1 };
+        inherits
+    }
+}
+
+/// How many events a line stands for: a row of chunks has one for each of its texts.
+fn events_in(line: &Line<'_>, json: &str) -> u64 {
+    #[derive(Deserialize)]
+    struct Row {
+        data: Chunks,
+    }
+    #[derive(Deserialize)]
+    struct Chunks {
+        #[serde(alias = "args")]
+        texts: Vec<IgnoredAny>,
+    }
+    let is_row = line.kind.as_deref().is_some_and(|kind| kind.ends_with("-chunks"));
+    let row = is_row.then(|| serde_json::from_str::<Row>(json).ok()).flatten();
+    row.map_or(1, |row| row.data.texts.len() as u64)
 }
 
 #[derive(Deserialize)]
@@ -112,9 +151,13 @@ struct ToolResult<'a> {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct ResultMessage<'a> {
     #[serde(borrow)]
     content: Vec<ResultBlock<'a>>,
+    // Later versions have these here, and the content of the result itself.
+    tool_call_id: Option<String>,
+    is_error: Option<bool>,
 }
 
 /// A block of type `tool-result`; others have no id.
@@ -122,6 +165,8 @@ struct ResultMessage<'a> {
 #[serde(rename_all = "camelCase")]
 struct ResultBlock<'a> {
     tool_call_id: Option<String>,
+    #[serde(borrow)]
+    text: Option<Cow<'a, str>>,
     #[serde(borrow)]
     content: Option<&'a RawValue>,
     is_error: Option<bool>,
@@ -158,59 +203,42 @@ impl Reader for Dsh {
     }
 
     fn survey(&mut self, line: &str) {
-        // Most lines are chunks of messages, and need no parsing.
         let mentions = |text: &str| memchr::memmem::find(line.as_bytes(), text.as_bytes()).is_some();
-        if mentions("seedLength") || mentions("session/end-seed") {
-            let Ok(Line { kind, seq, seed_length, .. }) = parse(line) else { return };
-            match kind.as_deref() {
-                Some("session") => self.seed_length = self.seed_length.or(seed_length),
-                Some("session/end-seed") => self.seed_ends(seq),
-                _ => {}
-            }
-        } else if mentions("ABORTED_BEFORE_DISPATCH") || mentions("TOOL_NOT_STARTED") {
-            let calls = never_dispatched(line).unwrap_or_default();
-            self.not_dispatched.extend(calls.into_iter().map(|id| (self.seeds, id)));
+        let in_vain = mentions("ABORTED_BEFORE_DISPATCH") || mentions("TOOL_NOT_STARTED");
+        // Most lines are chunks of messages, and need no parsing, unless they are those of a parent.
+        let Position { seed_length, events } = self.surveyed;
+        if !(in_vain || events < seed_length || mentions("seedLength")) {
+            return;
+        }
+        let Ok(parsed) = parse::<Line<'_>>(line) else { return };
+        if !self.surveyed.inherits(&parsed, line) && in_vain {
+            self.not_dispatched.extend(never_dispatched(&parsed).unwrap_or_default());
         }
     }
 
-    fn read(&mut self, line: &str, _array: usize, log: &mut Log<'_>) -> Result<(), String> {
-        let Line { kind, id, data, .. } = parse(line)?;
-        let Some(kind) = kind.as_deref() else { return Ok(()) };
+    fn read(&mut self, json: &str, _array: usize, log: &mut Log<'_>) -> Result<(), String> {
+        let line: Line<'_> = parse(json)?;
+        let inherits = self.read.inherits(&line, json);
+        let Some(kind) = line.kind.as_deref() else { return Ok(()) };
         if kind == "session" {
-            let session = self.session.get_or_insert(id.unwrap_or_else(|| log.name().to_owned())).clone();
+            let session = self.session.get_or_insert(line.id.unwrap_or_else(|| log.name().to_owned())).clone();
             self.agent(&session, log);
             return Ok(());
         }
-        if kind == "session/end-seed" {
-            self.ended_seeds += 1;
-        }
-        if self.ended_seeds < self.inherited_seeds || !EVENTS.contains(&kind) {
+        if inherits || !EVENTS.contains(&kind) {
             return Ok(());
         }
         let session = self.session.get_or_insert_with(|| log.name().to_owned()).clone();
-        let data = data.map_or("null", RawValue::get);
+        let data = line.data.map_or("null", RawValue::get);
         event(kind, data, self.agent(&session, log)).map_err(|error| format!("{kind}: {error}"))
     }
 }
 
 impl Dsh {
-    /// A fork's history of its parent ends with the event whose number is its length; the ends of that parent's own seeds come before, and
-    /// those of times at which the fork was resumed after it. Where events have no numbers, the last end is taken.
-    fn seed_ends(&mut self, seq: Option<u64>) {
-        self.seeds += 1;
-        if let Some(length) = self.seed_length
-            && !self.found
-        {
-            self.inherited_seeds = self.seeds;
-            self.found = seq.is_some_and(|seq| seq >= length);
-        }
-    }
-
     fn agent<'l>(&self, session: &str, log: &'l mut Log<'_>) -> &'l mut AgentLog {
         let agent = log.session(session);
         if agent.numbers() == (0, 0) {
-            let own = self.not_dispatched.iter().filter(|(seeds, _)| *seeds >= self.inherited_seeds);
-            own.for_each(|(_, id)| agent.not_dispatched(id));
+            self.not_dispatched.iter().for_each(|id| agent.not_dispatched(id));
         }
         agent
     }
@@ -244,11 +272,11 @@ fn event(kind: &str, data: &str, agent: &mut AgentLog) -> Result<(), String> {
             agent.call(call_id, name, arguments);
         }
         "tool/result" => tool_result(parse(data)?, agent),
-        "tool/code-dispatch-start" => {
+        "tool/code-dispatch-start" | "tool/ptc-dispatch-start" => {
             let call: CodeDispatchStart<'_> = parse(data)?;
             agent.nested_call(call.sub_call_id, call.name, arguments(call.arguments), call.parent_call_id);
         }
-        "tool/code-dispatch" => {
+        "tool/code-dispatch" | "tool/ptc-dispatch" => {
             let CodeDispatch { sub_call_id, content: text, is_error } = parse(data)?;
             agent.result(sub_call_id, result(is_error == Some(true), content(text)));
         }
@@ -263,7 +291,11 @@ fn tool_result(ToolResult { message, error }: ToolResult<'_>, agent: &mut AgentL
     if code.as_deref() == Some("TOOL_OUTCOME_UNKNOWN") {
         return;
     }
-    for ResultBlock { tool_call_id, content: text, is_error } in message.content {
+    if let Some(id) = message.tool_call_id {
+        let texts: Vec<_> = message.content.into_iter().filter_map(|block| block.text).collect();
+        return agent.result(id, result(message.is_error == Some(true), texts.join("\n")));
+    }
+    for ResultBlock { tool_call_id, content: text, is_error, .. } in message.content {
         if let Some(id) = tool_call_id {
             agent.result(id, result(is_error == Some(true), content(text)));
         }
@@ -271,10 +303,9 @@ fn tool_result(ToolResult { message, error }: ToolResult<'_>, agent: &mut AgentL
 }
 
 /// The calls that a result says were never dispatched.
-fn never_dispatched(line: &str) -> Option<Vec<String>> {
-    let Line { kind, data, .. } = parse(line).ok()?;
-    let ToolResult { message, error } = parse(data.filter(|_| kind.as_deref() == Some("tool/result"))?.get()).ok()?;
-    let code = error?.code?;
-    let in_vain = matches!(&*code, "ABORTED_BEFORE_DISPATCH" | "TOOL_NOT_STARTED");
-    in_vain.then(|| message.content.into_iter().filter_map(|block| block.tool_call_id).collect())
+fn never_dispatched(line: &Line<'_>) -> Option<Vec<String>> {
+    let data = line.data.filter(|_| line.kind.as_deref() == Some("tool/result"))?;
+    let ToolResult { message, error } = parse(data.get()).ok()?;
+    let in_vain = matches!(&*error?.code?, "ABORTED_BEFORE_DISPATCH" | "TOOL_NOT_STARTED");
+    in_vain.then(|| message.content.into_iter().filter_map(|block| block.tool_call_id).chain(message.tool_call_id).collect())
 }

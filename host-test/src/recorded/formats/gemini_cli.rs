@@ -20,7 +20,7 @@ pub const FORMAT: Format = Format {
     title: "gemini-cli: chats/session-*.json and .jsonl",
     signs: "an object with sessionId and projectHash",
     recognises: |object: &Probe<'_>| object.has(&["sessionId", "projectHash"]),
-    identify,
+    identify: Some(identify),
     steady: as_it_is,
     reader: || Box::<GeminiCli>::default(),
 };

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::recorded::format::{Format, Probe, Reader, tells_nothing, as_it_is};
+use crate::recorded::format::{Format, Probe, Reader, as_it_is};
 use crate::recorded::log::{AgentLog, Log};
 use crate::recorded::text::{arguments, array, command, content, parse, result};
 use crate::types::Status;
@@ -16,7 +16,7 @@ pub const FORMAT: Format = Format {
     title: "mini-swe-agent: .traj.json",
     signs: "an object with messages and a trajectory_format mini-swe-agent-…",
     recognises,
-    identify: tells_nothing,
+    identify: None,
     steady: as_it_is,
     reader: || Box::new(MiniSweAgent),
 };

@@ -14,7 +14,7 @@ pub const FORMAT: Format = Format {
     title: "opencode: the output of `opencode export`",
     signs: "an object with info and messages that have parts",
     recognises,
-    identify,
+    identify: Some(identify),
     steady: as_it_is,
     reader: || Box::new(Opencode),
 };

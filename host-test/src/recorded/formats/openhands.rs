@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::recorded::CallResult;
-use crate::recorded::format::{Format, Probe, Reader, tells_nothing, as_it_is};
+use crate::recorded::format::{Format, Probe, Reader, as_it_is};
 use crate::recorded::log::{AgentLog, Log};
 use crate::recorded::text::{arguments, content, parse, result};
 use crate::recorded::tree::{Branch, Tree};
@@ -17,7 +17,7 @@ pub const FORMAT: Format = Format {
     title: "OpenHands: events of V0 and V1, in an array, a line each, or a file each",
     signs: "objects with a source and an action or observation, or of a kind such as ActionEvent",
     recognises,
-    identify: tells_nothing,
+    identify: None,
     steady: as_it_is,
     reader: || Box::<OpenHands>::default(),
 };

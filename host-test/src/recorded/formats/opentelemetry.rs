@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::recorded::CallResult;
-use crate::recorded::format::{Format, Probe, Reader, tells_nothing, as_it_is};
+use crate::recorded::format::{Format, Probe, Reader, as_it_is};
 use crate::recorded::log::Log;
 use crate::recorded::text::{arguments, content, parse, result};
 
@@ -19,7 +19,7 @@ pub const FORMAT: Format = Format {
     title: "OpenTelemetry: GenAI spans, as OTLP JSON or one object a span",
     signs: "an object with resourceSpans, or a span with attributes gen_ai.…",
     recognises,
-    identify: tells_nothing,
+    identify: None,
     steady: as_it_is,
     reader: || Box::<OpenTelemetry>::default(),
 };

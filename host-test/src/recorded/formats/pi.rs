@@ -17,7 +17,7 @@ pub const FORMAT: Format = Format {
     title: "pi and OpenClaw: session .jsonl",
     signs: "a line of type session with version and timestamp, or of type message with id and parentId",
     recognises,
-    identify,
+    identify: Some(identify),
     steady: as_it_is,
     reader: || Box::<Pi>::default(),
 };

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::chat::conversation;
-use crate::recorded::format::{Format, Probe, Reader, tells_nothing, as_it_is};
+use crate::recorded::format::{Format, Probe, Reader, as_it_is};
 use crate::recorded::log::Log;
 use crate::recorded::text::{content, parse};
 
@@ -13,7 +13,7 @@ pub const FORMAT: Format = Format {
     title: "tau-bench and tau2-bench results",
     signs: "objects with task_id, trial and traj, or an object with simulations",
     recognises,
-    identify: tells_nothing,
+    identify: None,
     steady: as_it_is,
     reader: || Box::new(TauBench),
 };

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::recorded::format::{Format, Probe, Reader, tells_nothing, as_it_is};
+use crate::recorded::format::{Format, Probe, Reader, as_it_is};
 use crate::recorded::log::{AgentLog, Log};
 use crate::recorded::text::{arguments, content, parse, result};
 
@@ -12,7 +12,7 @@ pub const FORMAT: Format = Format {
     title: "Trae Agent: trajectory_*.json",
     signs: "an object with agent_steps",
     recognises: |object: &Probe<'_>| object.is_array("agent_steps"),
-    identify: tells_nothing,
+    identify: None,
     steady: as_it_is,
     reader: || Box::new(Trae),
 };
