@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::formats;
 use super::log::Log;
+use super::text::array;
 
 /// A format of recorded sessions.
 pub struct Format {
@@ -90,6 +91,8 @@ pub struct Identity {
     pub session: Option<String>,
     /// The id of the session that it was forked from.
     pub parent: Option<String>,
+    /// The id of its first entry, where a copy has the same.
+    pub root: Option<String>,
 }
 
 /// Results have nothing that differs each time.
@@ -128,10 +131,11 @@ impl<'a> Probe<'a> {
         Self::new(self.0.get(name)?.get())
     }
 
-    /// A member that is an array: those of its elements that are objects.
+    /// A member that is an array: those of its elements that are objects, and those of arrays in it.
     pub fn objects(&self, name: &str) -> Vec<Probe<'a>> {
-        let elements = self.0.get(name).and_then(|value| serde_json::from_str::<Vec<&'a RawValue>>(value.get()).ok());
-        elements.unwrap_or_default().into_iter().filter_map(|element| Self::new(element.get())).collect()
+        let elements = array::<&'a RawValue>(self.0.get(name).copied()).unwrap_or_default();
+        let inner = |element: &'a RawValue| array(Some(element)).unwrap_or_else(|| vec![element]);
+        elements.into_iter().flat_map(inner).filter_map(|element: &RawValue| Self::new(element.get())).collect()
     }
 
     /// Whether a member is an array.

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
+use super::format::Identity;
 use super::{Agent, Call, Event, Recording, Sink, Skipped};
 
 /// The calls of the session that an input was forked from.
@@ -24,7 +25,9 @@ impl Inherited {
 /// The sessions of many inputs, and which of them were forked from which.
 pub struct Lineages<'a> {
     recordings: &'a [Recording],
+    /// Of the recordings with the same session, and of those with the same first entry, the largest: the others are forks or checkpoints.
     sessions: HashMap<&'a str, usize>,
+    roots: HashMap<&'a str, usize>,
     /// The calls of each recording that another was forked from.
     calls: Vec<OnceLock<Arc<HashSet<u64>>>>,
 }
@@ -32,29 +35,37 @@ pub struct Lineages<'a> {
 impl<'a> Lineages<'a> {
     /// Looks up who is whose parent.
     pub fn new(recordings: &'a [Recording]) -> Self {
-        let mut sessions = HashMap::new();
-        for (place, recording) in recordings.iter().enumerate() {
-            if let Some(session) = recording.session() {
-                let largest = sessions.entry(session).or_insert(place);
-                // A checkpoint is an earlier state of the same session.
-                if recordings.get(*largest).is_some_and(|largest| largest.input().size() < recording.input().size()) {
-                    *largest = place;
+        let largest = |id: fn(&Recording) -> Option<&str>| {
+            let mut largest: HashMap<&str, usize> = HashMap::new();
+            for (place, recording) in recordings.iter().enumerate() {
+                let Some(id) = id(recording) else { continue };
+                let known = largest.entry(id).or_insert(place);
+                if recordings.get(*known).is_some_and(|known| known.input().size() < recording.input().size()) {
+                    *known = place;
                 }
             }
-        }
+            largest
+        };
+        let sessions = largest(|recording| recording.identity().session.as_deref());
+        let roots = largest(|recording| recording.identity().root.as_deref());
         let calls = recordings.iter().map(|_| OnceLock::new()).collect();
-        Self { recordings, sessions, calls }
+        Self { recordings, sessions, roots, calls }
     }
 
     /// What the recording at this place inherited.
     pub fn inherited(&self, place: usize) -> Inherited {
-        let Some(recording) = self.recordings.get(place) else { return Inherited::default() };
-        let parent = recording.parent().or(recording.session()).and_then(|session| self.sessions.get(session));
-        let Some(parent) = parent.filter(|parent| **parent != place) else { return Inherited::default() };
-        let (Some(calls), Some(parent)) = (self.calls.get(*parent), self.recordings.get(*parent)) else {
-            return Inherited::default();
+        let calls = || {
+            let parent = self.parent(self.recordings.get(place)?).filter(|parent| *parent != place)?;
+            let recording = self.recordings.get(parent)?;
+            Some(Arc::clone(self.calls.get(parent)?.get_or_init(|| Arc::new(calls_of(recording)))))
         };
-        Inherited(Some(Arc::clone(calls.get_or_init(|| Arc::new(calls_of(parent))))))
+        Inherited(calls())
+    }
+
+    fn parent(&self, recording: &Recording) -> Option<usize> {
+        let Identity { session, parent, root } = recording.identity();
+        let place = |places: &HashMap<&str, usize>, id: &Option<String>| places.get(id.as_deref()?).copied();
+        place(&self.sessions, parent).or_else(|| place(&self.roots, root)).or_else(|| place(&self.sessions, session))
     }
 }
 

@@ -103,14 +103,9 @@ impl Recording {
         Self { input: self.input.with_progress(progress), ..self }
     }
 
-    /// The id of the session, where it is unique in the world and the input has all of the session.
-    pub(super) fn session(&self) -> Option<&str> {
-        self.identity.session.as_deref()
-    }
-
-    /// The id of the session that this one was forked from.
-    pub(super) fn parent(&self) -> Option<&str> {
-        self.identity.parent.as_deref()
+    /// What is known of the session as a whole.
+    pub(super) fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     /// Tells a sink what happened, without what was inherited. What cannot be read is reported and left out.

@@ -75,11 +75,13 @@ impl Reader for Atif {
     }
 }
 
-/// Reads a trajectory; one inside of another is that of a subagent, in the same session.
+/// Reads a trajectory; one inside of another is that of a subagent, in the same session unless it has one of its own.
 fn trajectory(json: &str, parent: Option<&str>, log: &mut Log<'_>) -> Result<(), String> {
     let Trajectory { session_id, trajectory_id, steps, subagent_trajectories } = parse(json)?;
-    let session = parent.map(str::to_owned).or(session_id).unwrap_or_else(|| log.name().to_owned());
-    let id = parent.and(trajectory_id).unwrap_or_else(|| session.clone());
+    let own = session_id.filter(|session| Some(session.as_str()) != parent);
+    let id = parent.filter(|_| own.is_none()).and(trajectory_id);
+    let session = own.or(parent.map(str::to_owned)).unwrap_or_else(|| log.name().to_owned());
+    let id = id.unwrap_or_else(|| session.clone());
     log.agent(&session, &id);
     for json in steps {
         if let Err(reason) = step(json.get(), log.agent(&session, &id)) {

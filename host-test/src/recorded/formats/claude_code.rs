@@ -38,6 +38,10 @@ fn recognises(line: &Probe<'_>) -> bool {
 
 fn identify(line: &Probe<'_>, identity: &mut Identity) {
     let Some(session) = line.text("sessionId") else { return };
+    // A fork mostly has no other mark than that its first lines are those of its parent.
+    if identity.root.is_none() && line.has(&["parentUuid"]) {
+        identity.root = line.text("uuid");
+    }
     if line.has(&["agentId"]) {
         // A subagent's file is one of its session, and may begin with a copy of what came before it.
         identity.session = None;
@@ -224,7 +228,11 @@ impl Reader for ClaudeCode {
                     agent.prompt();
                 }
             }
-            ("result", _) => agent.end_turn(),
+            ("result", _) => {
+                agent.end_turn();
+                // Whatever comes next answers another query, whose text is not printed.
+                agent.prompt();
+            }
             _ => {}
         }
         Ok(())

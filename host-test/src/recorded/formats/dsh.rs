@@ -46,7 +46,7 @@ const EVENTS: [&str; 12] = [
 fn recognises(line: &Probe<'_>) -> bool {
     match line.text("type").as_deref() {
         // A header of pi, of the same type, has a timestamp in place of these.
-        Some("session") => line.has(&["version", "id"]) && !line.has(&["timestamp"]),
+        Some("session") => line.has(&["id"]) && !line.has(&["timestamp"]),
         Some(kind) => EVENTS.contains(&kind) && line.has(&["data"]),
         None => false,
     }

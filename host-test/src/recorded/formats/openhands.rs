@@ -259,7 +259,7 @@ impl OpenHands {
         let call_id = metadata.and_then(|metadata| metadata.tool_call_id.clone());
         if let Some(observation) = event.observation.map(|kind| content(Some(kind))) {
             let Some(id) = call_id.or_else(|| event.cause.map(|cause| content(Some(cause)))) else { return };
-            let exit = event.extras.as_ref().and_then(|extras| extras.exit_code.or(extras.metadata.as_ref()?.exit_code));
+            let exit = event.extras.as_ref().and_then(|extras| extras.exit_code.or_else(|| extras.metadata.as_ref()?.exit_code));
             let status = match &*observation {
                 "user_rejected" => Status::Denied,
                 "error" => Status::Failed,

@@ -45,6 +45,17 @@ struct Step<'a> {
     action: Option<String>,
     #[serde(borrow)]
     observation: Option<&'a RawValue>,
+    execution_time: Option<f64>,
+    #[serde(borrow)]
+    state: Option<&'a RawValue>,
+}
+
+impl Step<'_> {
+    /// Whether the action was found to be blocked, or no valid shell code, before it ran: it has then taken no time, and left no state.
+    fn was_stopped(&self) -> bool {
+        let is = |json: Option<&RawValue>, text: &str| json.is_some_and(|json| json.get() == text);
+        self.execution_time == Some(0.0) && is(self.state, "{}") && is(self.observation, "\"\"")
+    }
 }
 
 impl Reader for SweAgent {
@@ -66,10 +77,12 @@ impl Reader for SweAgent {
 }
 
 fn step(json: &str, agent: &mut AgentLog) -> Result<(), String> {
-    let Step { action, observation } = parse(json)?;
+    let step: Step<'_> = parse(json)?;
     agent.next_step();
     // What the model wrote without a command that could be found in it has no action.
-    if let Some(action) = action.as_deref().map(str::trim_end).filter(|action| !action.is_empty()) {
+    let action = step.action.as_deref().map(str::trim_end).filter(|action| !action.is_empty() && !step.was_stopped());
+    if let Some(action) = action {
+        let observation = step.observation;
         agent.call_or_number(None, "bash", command(action));
         if observation.is_some_and(|observation| observation.get() != "null") {
             agent.result_or_next(None, result(false, content(observation)));

@@ -1,6 +1,7 @@
 //! Trae Agent: the trajectory of a task.
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::recorded::format::{Format, Probe, Reader, as_it_is};
@@ -28,6 +29,7 @@ struct Trajectory<'a> {
 #[derive(Deserialize)]
 struct Step<'a> {
     step_number: u32,
+    llm_response: Option<IgnoredAny>,
     #[serde(borrow)]
     tool_calls: Option<Vec<ToolCall<'a>>>,
     #[serde(borrow)]
@@ -69,6 +71,10 @@ impl Reader for Trae {
 
 fn step(json: &str, agent: &mut AgentLog) -> Result<(), String> {
     let step: Step<'_> = parse(json)?;
+    if step.llm_response.is_none() && step.tool_calls.is_none() {
+        // The request failed.
+        return Ok(());
+    }
     agent.start_step(1, step.step_number);
     for ToolCall { call_id, name, arguments: text } in step.tool_calls.unwrap_or_default() {
         agent.call_or_number(call_id, name, arguments(text));
