@@ -25,8 +25,9 @@ impl Inherited {
 /// The sessions of many inputs, and which of them were forked from which.
 pub struct Lineages<'a> {
     recordings: &'a [Recording],
-    /// Of the recordings with the same session, and of those with the same first entry, the largest: the others are forks or checkpoints.
+    /// Of the recordings with the same session the largest: the others are checkpoints of it.
     sessions: HashMap<&'a str, usize>,
+    /// Of the recordings with the same first entry the smallest: the others are forks, and mostly went on from where it ended.
     roots: HashMap<&'a str, usize>,
     /// The calls of each recording that another was forked from.
     calls: Vec<OnceLock<Arc<HashSet<u64>>>>,
@@ -35,19 +36,19 @@ pub struct Lineages<'a> {
 impl<'a> Lineages<'a> {
     /// Looks up who is whose parent.
     pub fn new(recordings: &'a [Recording]) -> Self {
-        let largest = |id: fn(&Recording) -> Option<&str>| {
-            let mut largest: HashMap<&str, usize> = HashMap::new();
+        let best = |id: fn(&Recording) -> Option<&str>, is_better: fn(u64, u64) -> bool| {
+            let mut best: HashMap<&str, usize> = HashMap::new();
             for (place, recording) in recordings.iter().enumerate() {
                 let Some(id) = id(recording) else { continue };
-                let known = largest.entry(id).or_insert(place);
-                if recordings.get(*known).is_some_and(|known| known.input().size() < recording.input().size()) {
+                let known = best.entry(id).or_insert(place);
+                if recordings.get(*known).is_some_and(|known| is_better(recording.input().size(), known.input().size())) {
                     *known = place;
                 }
             }
-            largest
+            best
         };
-        let sessions = largest(|recording| recording.identity().session.as_deref());
-        let roots = largest(|recording| recording.identity().root.as_deref());
+        let sessions = best(|recording| recording.identity().session.as_deref(), |size, known| size > known);
+        let roots = best(|recording| recording.identity().root.as_deref(), |size, known| size < known);
         let calls = recordings.iter().map(|_| OnceLock::new()).collect();
         Self { recordings, sessions, roots, calls }
     }
