@@ -6,8 +6,12 @@ CARGO_COMPONENT := 0.21.1
 CARGO_DENY := 0.20.2
 CARGO_FUZZ := 0.13.2
 
-# npm writes this file last.
+# npm writes this file last in a folder of packages.
 NPM_PACKAGES := host-test/js/node_modules/.package-lock.json
+WEB_PACKAGES := host-test/web/node_modules/.package-lock.json
+
+# The browser for `make web`.
+CHROMIUM := /usr/bin/chromium
 
 # The database of advisories is a git repository, which not every network reaches.
 ADVISORIES := yes
@@ -16,7 +20,7 @@ ADVISORIES := yes
 FUZZ_SECONDS := 20
 FUZZ_TARGETS := canonical configuration hooks pattern
 
-.PHONY: help setup build demo test bench lint deny fuzz reproducible cargo-component clean
+.PHONY: help setup build demo test web bench lint deny fuzz reproducible cargo-component clean
 .DEFAULT_GOAL := help
 
 # Installs a cargo command, of which a debug build takes minutes and a release build far longer.
@@ -41,8 +45,11 @@ test: build ## Run all tests; LOOP_GUARD_SESSIONS=FOLDER replays the recorded se
 bench: setup $(NPM_PACKAGES) ## Measure what a call costs, against targets; needs Node.js and npm
 	cargo bench --package loop-guard --profile dev --bench guard --bench replay
 
-$(NPM_PACKAGES): host-test/js/package-lock.json
-	cd host-test/js && npm ci --ignore-scripts
+web: build $(WEB_PACKAGES) ## Test the pages of --report in a real browser, CHROMIUM; needs Node.js and npm
+	cd host-test/web && LOOP_GUARD="$$(cd ../.. && cargo metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug/loop-guard" CHROMIUM=$(CHROMIUM) npm test
+
+$(NPM_PACKAGES) $(WEB_PACKAGES): %/node_modules/.package-lock.json: %/package-lock.json
+	cd $* && npm ci --ignore-scripts
 
 lint: setup ## Check formatting, lints, documentation and scripts, with warnings denied
 	cargo fmt --all --check

@@ -1,5 +1,5 @@
 //! Forks: what an agent inherited from its parent is no call of its own, where both files are at hand.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use std::path::Path;
 
@@ -97,16 +97,21 @@ fn a_checkpoint_of_pi_is_a_copy_of_its_session_and_a_fork_names_the_file_of_its_
     );
 }
 
+/// Neither of the two kinds of copies names its parent.
 #[test]
-fn a_fork_of_claude_code_shares_its_first_entry_with_its_parent() {
+fn a_copy_of_claude_code_has_the_first_answer_of_its_parent() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("recorded/claude-code");
-    let inputs = ["recorded.jsonl", "recorded-fork.jsonl"].map(|name| Input::file(folder.join(name)));
-    let recordings = inputs.map(|input| Recording::open(input, None).unwrap());
-    let calls = |inherited: &Inherited| {
-        let mut told = Told::default();
-        recordings[1].read(inherited, &mut told).unwrap();
-        told.0.iter().filter(|event| event.starts_with("call ")).count()
-    };
-    let (alone, own) = (calls(&Inherited::default()), calls(&Lineages::new(&recordings).inherited(1)));
-    assert!(own > 0 && own < alone, "{own} of {alone} calls");
+    for (parent, copy, own, of_all) in
+        [("recorded.jsonl", "recorded-fork.jsonl", 2, 14), ("recorded-1.0.44.jsonl", "recorded-1.0.44-continued.jsonl", 1, 7)]
+    {
+        let inputs = [parent, copy].map(|name| Input::file(folder.join(name)));
+        let recordings = inputs.map(|input| Recording::open(input, None).unwrap());
+        let calls = |inherited: &Inherited| {
+            let mut told = Told::default();
+            recordings[1].read(inherited, &mut told).unwrap();
+            told.0.iter().filter(|event| event.starts_with("call ")).count()
+        };
+        let found = (calls(&Lineages::new(&recordings).inherited(1)), calls(&Inherited::default()));
+        assert_eq!(found, (own, of_all), "{copy}");
+    }
 }

@@ -91,7 +91,7 @@ pub struct Identity {
     pub session: Option<String>,
     /// The id of the session that it was forked from.
     pub parent: Option<String>,
-    /// The id of its first entry, where a copy has the same.
+    /// The id of its first answer, where a copy has the same.
     pub root: Option<String>,
 }
 

@@ -27,7 +27,7 @@ pub struct Lineages<'a> {
     recordings: &'a [Recording],
     /// Of the recordings with the same session the largest: the others are checkpoints of it.
     sessions: HashMap<&'a str, usize>,
-    /// Of the recordings with the same first entry the smallest: the others are forks, and mostly went on from where it ended.
+    /// Of the recordings with the same first answer the smallest: the others are forks, and mostly went on from where it ended.
     roots: HashMap<&'a str, usize>,
     /// The calls of each recording that another was forked from.
     calls: Vec<OnceLock<Arc<HashSet<u64>>>>,

@@ -39,8 +39,9 @@ pub fn bars(title: &str, below: &str, bars: &[Bar<'_>]) -> Markup {
                 @for (place, (class, value)) in bar.parts.iter().enumerate() {
                     @let under = bar.parts.iter().take(place).map(|(_, value)| value).sum::<usize>();
                     @let (from, to) = (y(under), y(under + value));
-                    @if from > to {
-                        rect class=(class) x=(x) y=(to) width=(width) height=(from - to) {
+                    // What is there can be seen, however little.
+                    @if *value > 0 {
+                        rect class=(class) x=(x) y=(to.min(from - 1)) width=(width) height=((from - to).max(1)) {
                             title { (bar.label) ": " (value) " " (class) }
                         }
                     }

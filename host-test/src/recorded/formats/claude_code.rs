@@ -38,9 +38,9 @@ fn recognises(line: &Probe<'_>) -> bool {
 
 fn identify(line: &Probe<'_>, identity: &mut Identity) {
     let Some(session) = line.text("sessionId") else { return };
-    // A fork mostly has no other mark than that its first lines are those of its parent.
-    if identity.root.is_none() && line.has(&["parentUuid"]) {
-        identity.root = line.text("uuid");
+    // A fork mostly has no other mark than that its first answers are those of its parent; in older versions, so has what continues a session.
+    if identity.root.is_none() && line.text("type").as_deref() == Some("assistant") {
+        identity.root = line.object("message").and_then(|message| message.text("id"));
     }
     if line.has(&["agentId"]) {
         // A subagent's file is one of its session, and may begin with a copy of what came before it.
