@@ -138,8 +138,16 @@ pub fn replay(
     watcher: &mut dyn Watcher,
 ) -> Result<Replay, ReplayError> {
     let format = recording.format();
-    let mut stage =
-        Stage { format, guard, watcher, players: Vec::new(), places: HashMap::new(), tracked: HashMap::new(), skipped: 0, failed: None };
+    let mut stage = Stage {
+        format,
+        guard,
+        watcher,
+        players: Vec::new(),
+        places: HashMap::new(),
+        tracked: HashMap::new(),
+        skipped: 0,
+        failed: None,
+    };
     recording.read(inherited, &mut stage)?;
     stage.close();
     let Stage { players, skipped, failed, .. } = stage;
@@ -204,7 +212,8 @@ impl Sink for Stage<'_> {
             return;
         }
         let Some(player) = self.places.get(agent).and_then(|place| self.players.get_mut(*place)) else { return };
-        let mut scene = Scene { format: self.format, guard: self.guard, watcher: &mut *self.watcher, tracked: &mut self.tracked };
+        let mut scene =
+            Scene { format: self.format, guard: self.guard, watcher: &mut *self.watcher, tracked: &mut self.tracked };
         if let Err(error) = player.play(event, &mut scene) {
             self.failed = Some(ReplayError::Component { call: player.call.clone(), error });
         }
@@ -219,7 +228,12 @@ impl Sink for Stage<'_> {
 impl Stage<'_> {
     fn close(&mut self) {
         for player in &mut self.players {
-            let mut scene = Scene { format: self.format, guard: self.guard, watcher: &mut *self.watcher, tracked: &mut self.tracked };
+            let mut scene = Scene {
+                format: self.format,
+                guard: self.guard,
+                watcher: &mut *self.watcher,
+                tracked: &mut self.tracked,
+            };
             if self.failed.is_none()
                 && let Err(error) = player.deny_what_has_no_result(&mut scene)
             {

@@ -185,7 +185,8 @@ impl Study {
         let best = sweeps.max_by_key(worth).filter(|best| worth(best) > 0);
         let sweep = best.unwrap_or_else(|| self.at(3, &exclude));
         let first = sweep.threshold;
-        let limits = self.tools().into_iter().filter_map(|tool| Some((tool.tool.clone(), tool.advised_limit()?))).collect();
+        let limits =
+            self.tools().into_iter().filter_map(|tool| Some((tool.tool.clone(), tool.advised_limit()?))).collect();
         Advice { thresholds: vec![first, first + 2, first + 5], exclude, limits, sweep }
     }
 

@@ -364,7 +364,10 @@ fn corpus() -> TempDir {
     let grep = fs::read(recorded("stuck-on-a-grep.jsonl")).unwrap();
     fs::create_dir_all(folder.path().join("deep/er")).unwrap();
     let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
-    write("a.jsonl.zstd", &[zstd::encode_all(&grep[..2000], 1).unwrap(), zstd::encode_all(&grep[2000..], 1).unwrap()].concat());
+    write(
+        "a.jsonl.zstd",
+        &[zstd::encode_all(&grep[..2000], 1).unwrap(), zstd::encode_all(&grep[2000..], 1).unwrap()].concat(),
+    );
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(&fs::read(samples.join("codex/ordinary.jsonl")).unwrap()).unwrap();
     write("deep/b.jsonl.gz", &gzip.finish().unwrap());
@@ -379,7 +382,11 @@ fn replay_searches_folders_and_reads_what_is_compressed() {
     let folder = corpus();
     let run = loop_guard(folder.path(), &["replay", "--output", "json", "."]);
     assert_eq!(run.status, 0, "{}", run.err);
-    assert!(run.err.starts_with("warning: ./deep/er/notes.json: not a recorded session of a known format\nlooked for"), "{}", run.err);
+    assert!(
+        run.err.starts_with("warning: ./deep/er/notes.json: not a recorded session of a known format\nlooked for"),
+        "{}",
+        run.err
+    );
     let summary = |line: &str| -> Option<(String, String, u64)> {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
         let text = |name: &str| line.get(name).and_then(|text| text.as_str()).map(str::to_owned);
@@ -408,7 +415,10 @@ fn replay_reads_standard_input() {
     child.stdin.take().unwrap().write_all(&zstd::encode_all(log.as_slice(), 1).unwrap()).unwrap();
     let output = child.wait_with_output().unwrap();
     let out = String::from_utf8(output.stdout).unwrap();
-    assert!(out.contains(r#""event":"summary","session":"stuck-on-a-grep","file":"-","calls":10,"notices":3,"#), "{out}");
+    assert!(
+        out.contains(r#""event":"summary","session":"stuck-on-a-grep","file":"-","calls":10,"notices":3,"#),
+        "{out}"
+    );
 }
 
 #[test]
@@ -447,7 +457,13 @@ fn tune_advises_a_configuration_that_is_valid() {
     assert!(yaml.starts_with("# Based on 3 sessions with 27 calls.\nrepeatToolReminder:\n  # First at "), "{yaml}");
     let json = loop_guard(folder.path(), &["tune", "--output", "json", "."]);
     assert_eq!(json.out.lines().filter(|line| line.starts_with(r#"{"event":"threshold""#)).count(), 19);
-    assert!(json.out.lines().last().unwrap().starts_with(r#"{"event":"configuration","sessions":3,"calls":27,"stepless_calls":0,"config":{"#));
+    assert!(
+        json.out
+            .lines()
+            .last()
+            .unwrap()
+            .starts_with(r#"{"event":"configuration","sessions":3,"calls":27,"stepless_calls":0,"config":{"#)
+    );
 }
 
 #[test]

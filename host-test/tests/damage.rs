@@ -77,7 +77,8 @@ fn of_a_file_that_is_cut_off_the_beginning_is_read() {
 #[test]
 fn damage_anywhere_is_survived() {
     let samples = samples();
-    let strategy = (0..samples.len(), prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..4_u8), 1..8));
+    let strategy =
+        (0..samples.len(), prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..4_u8), 1..8));
     let mut runner = TestRunner::new(Config { cases: 1500, failure_persistence: None, ..Config::default() });
     runner
         .run(&strategy, |(sample, damages)| {

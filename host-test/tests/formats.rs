@@ -6,7 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use loop_guard::recorded::{Agent, Call, CallResult, Event, FORMATS, Inherited, Input, Recording, Sink, Skipped, search};
+use loop_guard::recorded::{
+    Agent, Call, CallResult, Event, FORMATS, Inherited, Input, Recording, Sink, Skipped, search,
+};
 use serde_json::{Value, json};
 
 fn main() {

@@ -12,7 +12,9 @@ impl Sink for Told {
     fn agent(&mut self, _: &Agent) {}
     fn event(&mut self, _: &Agent, event: Event) {
         self.0.push(match event {
-            Event::Step { turn, step, prompted } => format!("step {turn}.{step}{}", if prompted { " prompted" } else { "" }),
+            Event::Step { turn, step, prompted } => {
+                format!("step {turn}.{step}{}", if prompted { " prompted" } else { "" })
+            }
             Event::Pre(call) => format!("call {}", call.id),
             Event::Post { id, .. } => format!("result {id}"),
             Event::TurnEnded { turn } => format!("turn {turn} ended"),
@@ -47,7 +49,9 @@ fn codex(meta: &str, calls: &[(&str, &str)]) -> String {
             );
             text += &format!(
                 "\n{}",
-                format_args!(r#"{{"timestamp":"t","type":"response_item","payload":{{"type":"function_call_output","call_id":"{id}","output":"o"}}}}"#)
+                format_args!(
+                    r#"{{"timestamp":"t","type":"response_item","payload":{{"type":"function_call_output","call_id":"{id}","output":"o"}}}}"#
+                )
             );
         }
         text.push('\n');
@@ -58,13 +62,19 @@ fn codex(meta: &str, calls: &[(&str, &str)]) -> String {
 #[test]
 fn a_fork_of_codex_begins_after_what_its_parent_has_as_well() {
     let parent = codex(r#"{"id":"p"}"#, &[("", ""), ("call_a", "1"), ("call_b", "2"), ("", ""), ("call_c", "3")]);
-    let fork = codex(r#"{"id":"f","forked_from_id":"p"}"#, &[("", ""), ("call_a", "1"), ("call_b", "2"), ("", ""), ("call_d", "4"), ("call_b", "2")]);
+    let fork = codex(
+        r#"{"id":"f","forked_from_id":"p"}"#,
+        &[("", ""), ("call_a", "1"), ("call_b", "2"), ("", ""), ("call_d", "4"), ("call_b", "2")],
+    );
     let [of_parent, of_fork] = told(&[("p.jsonl", &parent), ("f.jsonl", &fork)]).try_into().unwrap();
     assert_eq!(
         of_parent,
         "step 1.1 prompted, call call_a, result call_a, step 1.2, call call_b, result call_b, step 2.1 prompted, call call_c, result call_c"
     );
-    assert_eq!(of_fork, "step 2.1 prompted, call call_d, result call_d, step 2.2", "a call id that was copied is no new call");
+    assert_eq!(
+        of_fork, "step 2.1 prompted, call call_d, result call_d, step 2.2",
+        "a call id that was copied is no new call"
+    );
     // Alone, nothing tells what was copied.
     assert_eq!(told(&[("f.jsonl", &fork)]).first().unwrap().matches("call ").count(), 3);
 }
@@ -75,13 +85,18 @@ fn ids_that_recur_in_other_sessions_are_no_copies() {
     let other = codex(r#"{"id":"other"}"#, &[("call_1", "1")]);
     assert_eq!(told(&[("a", &one), ("b", &other)]), ["step 1.1, call call_1, result call_1"; 2]);
     // A child whose first call merely has the same id.
-    let child = codex(r#"{"id":"child","source":{"subagent":{"thread_spawn":{"parent_thread_id":"one"}}}}"#, &[("call_1", "2")]);
+    let child = codex(
+        r#"{"id":"child","source":{"subagent":{"thread_spawn":{"parent_thread_id":"one"}}}}"#,
+        &[("call_1", "2")],
+    );
     assert_eq!(told(&[("a", &one), ("c", &child)]), ["step 1.1, call call_1, result call_1"; 2]);
 }
 
 #[test]
 fn a_checkpoint_of_pi_is_a_copy_of_its_session_and_a_fork_names_the_file_of_its_parent() {
-    let header = |id: &str, parent: &str| format!(r#"{{"type":"session","version":3,"id":"{id}","timestamp":"t","cwd":"/"{parent}}}"#) + "\n";
+    let header = |id: &str, parent: &str| {
+        format!(r#"{{"type":"session","version":3,"id":"{id}","timestamp":"t","cwd":"/"{parent}}}"#) + "\n"
+    };
     let call = |id: &str, parent: &str| {
         let message = format!(
             r#"{{"role":"assistant","content":[{{"type":"toolCall","id":"c{id}","name":"t","arguments":{{"n":"{id}"}}}}]}}"#
@@ -90,7 +105,8 @@ fn a_checkpoint_of_pi_is_a_copy_of_its_session_and_a_fork_names_the_file_of_its_
     };
     let session = header("s", "") + &call("1", "null") + &call("2", "\"1\"");
     let checkpoint = header("s", "") + &call("1", "null");
-    let fork = header("f", r#","parentSession":"/home/dev/2026-12-01_s.jsonl""#) + &call("1", "null") + &call("3", "\"1\"");
+    let fork =
+        header("f", r#","parentSession":"/home/dev/2026-12-01_s.jsonl""#) + &call("1", "null") + &call("3", "\"1\"");
     assert_eq!(
         told(&[("s.checkpoint.1.jsonl", &checkpoint), ("s.jsonl", &session), ("f.jsonl", &fork)]),
         ["", "step 1.1, call c1, step 1.2, call c2", "step 1.2, call c3"]
@@ -101,9 +117,10 @@ fn a_checkpoint_of_pi_is_a_copy_of_its_session_and_a_fork_names_the_file_of_its_
 #[test]
 fn a_copy_of_claude_code_has_the_first_answer_of_its_parent() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("recorded/claude-code");
-    for (parent, copy, own, of_all) in
-        [("recorded.jsonl", "recorded-fork.jsonl", 2, 14), ("recorded-1.0.44.jsonl", "recorded-1.0.44-continued.jsonl", 1, 7)]
-    {
+    for (parent, copy, own, of_all) in [
+        ("recorded.jsonl", "recorded-fork.jsonl", 2, 14),
+        ("recorded-1.0.44.jsonl", "recorded-1.0.44-continued.jsonl", 1, 7),
+    ] {
         let inputs = [parent, copy].map(|name| Input::file(folder.join(name)));
         let recordings = inputs.map(|input| Recording::open(input, None).unwrap());
         let calls = |inherited: &Inherited| {

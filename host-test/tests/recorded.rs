@@ -277,7 +277,8 @@ fn more_sessions_replay_without_a_bad_line() {
     assert!(inputs.len() >= 5, "{} holds {} sessions", more_sessions().display(), inputs.len());
     for input in inputs {
         let recording = Recording::open(input, None).unwrap();
-        let replay = replay(&recording, &Inherited::default(), &component.guard("{}").unwrap(), &mut Notices::default());
+        let replay =
+            replay(&recording, &Inherited::default(), &component.guard("{}").unwrap(), &mut Notices::default());
         assert_eq!(replay.unwrap().skipped, 0, "{}", recording.input().name());
     }
 }
@@ -329,7 +330,8 @@ fn the_dsh_sample_gives_the_notices_that_its_log_has() {
         }
     }
     let mut given = Notices::default();
-    replay(&open(&log), &Inherited::default(), &Component::embedded().unwrap().guard("{}").unwrap(), &mut given).unwrap();
+    replay(&open(&log), &Inherited::default(), &Component::embedded().unwrap().guard("{}").unwrap(), &mut given)
+        .unwrap();
     let Notices(given) = given;
     assert_eq!(given, logged);
     let literal = [("call_3", "todo_write × 3"), ("call_5", "todo_write × 5")];

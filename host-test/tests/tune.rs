@@ -37,7 +37,15 @@ fn defaults() -> Guard {
 #[test]
 fn streaks_are_split_by_their_results() {
     let stuck = log(&[("grep", "none"); 6]);
-    let polling = log(&[("job", "1 %"), ("job", "2 %"), ("job", "2 %"), ("job", "4 %"), ("job", "5 %"), ("ls", "x"), ("ls", "x")]);
+    let polling = log(&[
+        ("job", "1 %"),
+        ("job", "2 %"),
+        ("job", "2 %"),
+        ("job", "4 %"),
+        ("job", "5 %"),
+        ("ls", "x"),
+        ("ls", "x"),
+    ]);
     let study = study(&[stuck, polling], defaults);
     let sweep = study.sweep();
     assert_eq!(sweep.len(), 19, "2 to 20");
@@ -79,7 +87,10 @@ fn tools_that_only_poll_are_excluded_and_bursts_are_limited() {
     }
     let advice = study(&[log(&calls)], defaults).advice();
     assert_eq!(advice.exclude, ["job"]);
-    assert_eq!(advice.config(), r#"{"repeatToolReminder":{"exclude":["job"],"thresholds":[3,5,8]},"toolCallLimit":{"limits":{}}}"#);
+    assert_eq!(
+        advice.config(),
+        r#"{"repeatToolReminder":{"exclude":["job"],"thresholds":[3,5,8]},"toolCallLimit":{"limits":{}}}"#
+    );
 
     // 200 steps with one search, and one with eight.
     let mut text = String::new();
@@ -138,7 +149,11 @@ fn the_numbers_are_those_of_replays() {
             // Calls outside of any step fail closed (Q6), and are in no distribution.
             let stepless = study.stepless_calls();
             let expected = tool.denied_at(limit);
-            assert!((expected..=expected + stepless).contains(&totals.denied), "{name} at {limit}: {} and not {expected}", totals.denied);
+            assert!(
+                (expected..=expected + stepless).contains(&totals.denied),
+                "{name} at {limit}: {} and not {expected}",
+                totals.denied
+            );
         }
     }
 }

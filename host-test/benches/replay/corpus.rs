@@ -53,21 +53,35 @@ fn call(step: usize) -> (String, String) {
     let distinct = if step % 10 < 3 { step / 10 * 10 } else { step };
     let arguments = json!({"path": format!("/home/dev/project/src/module_{distinct}/lib.rs"), "pattern": format!("fn parse_{distinct}\\b"), "limit": 50, "context": {"before": 2, "after": 2}});
     let lines = 5 + distinct * 7919 % 60;
-    let line = |line: usize| format!("    let value_{line} = parse_{distinct}(&input[{line}..])?; // \"quoted\" and\ttabbed");
+    let line =
+        |line: usize| format!("    let value_{line} = parse_{distinct}(&input[{line}..])?; // \"quoted\" and\ttabbed");
     (arguments.to_string(), (0..lines).map(line).collect::<Vec<_>>().join("\n"))
 }
 
 fn dsh(file: usize) -> Vec<Value> {
-    let mut lines = vec![json!({"type": "session", "version": 0, "id": format!("dsh-{file}"), "cwd": "/home/dev", "delegationDepth": 0})];
+    let mut lines = vec![
+        json!({"type": "session", "version": 0, "id": format!("dsh-{file}"), "cwd": "/home/dev", "delegationDepth": 0}),
+    ];
     for step in 0..STEPS {
         let (arguments, result) = call(step);
         let id = format!("call_{step}");
-        let mut event = |kind: &str, data: Value| lines.push(json!({"type": kind, "seq": step, "time": 1_790_000_000_000_u64, "data": data}));
+        let mut event = |kind: &str, data: Value| {
+            lines.push(json!({"type": kind, "seq": step, "time": 1_790_000_000_000_u64, "data": data}))
+        };
         event("step/start", json!({"turn": 1, "step": step}));
-        event("reasoning-chunks", json!({"turn": 1, "step": step, "index": 0, "dt": vec![1; 60], "texts": vec![" word"; 60]}));
-        event("assistant/message", json!({"turn": 1, "step": step, "message": {"role": "assistant", "content": [{"type": "tool-call", "id": id, "arguments": arguments}]}}));
+        event(
+            "reasoning-chunks",
+            json!({"turn": 1, "step": step, "index": 0, "dt": vec![1; 60], "texts": vec![" word"; 60]}),
+        );
+        event(
+            "assistant/message",
+            json!({"turn": 1, "step": step, "message": {"role": "assistant", "content": [{"type": "tool-call", "id": id, "arguments": arguments}]}}),
+        );
         event("tool/call", json!({"turn": 1, "step": step, "callId": id, "name": "grep", "arguments": arguments}));
-        event("tool/result", json!({"turn": 1, "step": step, "message": {"role": "tool", "source": {"callId": id}, "content": [{"type": "tool-result", "toolCallId": id, "content": [{"type": "text", "text": result}], "isError": false}]}}));
+        event(
+            "tool/result",
+            json!({"turn": 1, "step": step, "message": {"role": "tool", "source": {"callId": id}, "content": [{"type": "tool-result", "toolCallId": id, "content": [{"type": "text", "text": result}], "isError": false}]}}),
+        );
         event("step/end", json!({"turn": 1, "step": step}));
     }
     lines
@@ -84,28 +98,53 @@ fn claude_code(file: usize) -> Vec<Value> {
         let (arguments, result) = call(step);
         let input: Value = serde_json::from_str(&arguments).unwrap();
         let parent = if step == 0 { "u".to_owned() } else { format!("r{}", step - 1) };
-        add("assistant", format!("a{step}"), Some(parent), json!({"id": format!("msg_{step}"), "type": "message", "role": "assistant", "model": "m", "content": [{"type": "tool_use", "id": format!("toolu_{step}"), "name": "Grep", "input": input}], "usage": {"input_tokens": 10, "output_tokens": 100}}));
-        add("user", format!("r{step}"), Some(format!("a{step}")), json!({"role": "user", "content": [{"tool_use_id": format!("toolu_{step}"), "type": "tool_result", "content": result}]}));
+        add(
+            "assistant",
+            format!("a{step}"),
+            Some(parent),
+            json!({"id": format!("msg_{step}"), "type": "message", "role": "assistant", "model": "m", "content": [{"type": "tool_use", "id": format!("toolu_{step}"), "name": "Grep", "input": input}], "usage": {"input_tokens": 10, "output_tokens": 100}}),
+        );
+        add(
+            "user",
+            format!("r{step}"),
+            Some(format!("a{step}")),
+            json!({"role": "user", "content": [{"tool_use_id": format!("toolu_{step}"), "type": "tool_result", "content": result}]}),
+        );
     }
     lines
 }
 
 fn codex(file: usize) -> Vec<Value> {
-    let line = |kind: &str, payload: Value| json!({"timestamp": "2026-12-01T00:00:00.000Z", "type": kind, "payload": payload});
-    let mut lines = vec![line("session_meta", json!({"id": format!("codex-{file}"), "cwd": "/home/dev", "originator": "codex", "source": "cli"}))];
+    let line =
+        |kind: &str, payload: Value| json!({"timestamp": "2026-12-01T00:00:00.000Z", "type": kind, "payload": payload});
+    let mut lines = vec![line(
+        "session_meta",
+        json!({"id": format!("codex-{file}"), "cwd": "/home/dev", "originator": "codex", "source": "cli"}),
+    )];
     for step in 0..STEPS {
         let (arguments, result) = call(step);
         let id = format!("call_{step}");
-        lines.push(line("response_item", json!({"type": "reasoning", "summary": [], "encrypted_content": "x".repeat(600)})));
-        lines.push(line("response_item", json!({"type": "function_call", "name": "shell", "arguments": arguments, "call_id": id})));
-        lines.push(line("event_msg", json!({"type": "token_count", "info": {"total_token_usage": {"input_tokens": 1, "output_tokens": 2}}})));
+        lines.push(line(
+            "response_item",
+            json!({"type": "reasoning", "summary": [], "encrypted_content": "x".repeat(600)}),
+        ));
+        lines.push(line(
+            "response_item",
+            json!({"type": "function_call", "name": "shell", "arguments": arguments, "call_id": id}),
+        ));
+        lines.push(line(
+            "event_msg",
+            json!({"type": "token_count", "info": {"total_token_usage": {"input_tokens": 1, "output_tokens": 2}}}),
+        ));
         lines.push(line("response_item", json!({"type": "function_call_output", "call_id": id, "output": format!("Exit code: 0\nWall time: {step} seconds\nOutput:\n{result}")})));
     }
     lines
 }
 
 fn pi(file: usize) -> Vec<Value> {
-    let mut lines = vec![json!({"type": "session", "version": 3, "id": format!("pi-{file}"), "timestamp": "2026-12-01T00:00:00.000Z", "cwd": "/home/dev"})];
+    let mut lines = vec![
+        json!({"type": "session", "version": 3, "id": format!("pi-{file}"), "timestamp": "2026-12-01T00:00:00.000Z", "cwd": "/home/dev"}),
+    ];
     let mut parent = Value::Null;
     for step in 0..STEPS {
         let (arguments, result) = call(step);
@@ -114,8 +153,14 @@ fn pi(file: usize) -> Vec<Value> {
             lines.push(json!({"type": "message", "id": id, "parentId": parent, "timestamp": "2026-12-01T00:00:00.000Z", "message": message}));
             parent = json!(id);
         };
-        add(format!("a{step}"), json!({"role": "assistant", "content": [{"type": "toolCall", "id": format!("c{step}"), "name": "grep", "arguments": input}], "stopReason": "toolUse"}));
-        add(format!("r{step}"), json!({"role": "toolResult", "toolCallId": format!("c{step}"), "toolName": "grep", "content": [{"type": "text", "text": result}], "isError": false}));
+        add(
+            format!("a{step}"),
+            json!({"role": "assistant", "content": [{"type": "toolCall", "id": format!("c{step}"), "name": "grep", "arguments": input}], "stopReason": "toolUse"}),
+        );
+        add(
+            format!("r{step}"),
+            json!({"role": "toolResult", "toolCallId": format!("c{step}"), "toolName": "grep", "content": [{"type": "text", "text": result}], "isError": false}),
+        );
     }
     lines
 }

@@ -1,7 +1,11 @@
 //! What replaying costs, beside reading: the same files decompressed, and each line parsed into a `serde_json::Value`.
 //!
 //! All is measured in one run, in turns, on files made here. The ratios are what counts; times depend on the machine.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark fails by panicking, and prints what it found")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a benchmark fails by panicking, and prints what it found"
+)]
 
 mod corpus;
 
@@ -57,7 +61,9 @@ fn main() {
     };
     let (one, two) = (jobs("1"), jobs("2"));
     let gain = one.as_secs_f64() / two.as_secs_f64();
-    println!("The whole command, all files: {one:.1?} with one file at a time, {two:.1?} with two: {gain:.2} times as fast");
+    println!(
+        "The whole command, all files: {one:.1?} with one file at a time, {two:.1?} with two: {gain:.2} times as fast"
+    );
 }
 
 fn time(work: impl FnOnce()) -> Duration {

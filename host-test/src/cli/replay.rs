@@ -153,6 +153,11 @@ pub fn status(failed: usize) -> io::Result<ExitCode> {
     if failed == 0 {
         return Ok(ExitCode::SUCCESS);
     }
-    writeln!(anstream::stderr(), "{} {} could not be replayed, see above", styled(BAD, "error:"), count(failed, "file"))?;
+    writeln!(
+        anstream::stderr(),
+        "{} {} could not be replayed, see above",
+        styled(BAD, "error:"),
+        count(failed, "file")
+    )?;
     Ok(ExitCode::from(2))
 }

@@ -111,7 +111,10 @@ a stuck streak: the agent helps itself. Calls saved came after a stuck notice, i
     writeln!(out, "{}", styled(STRONG, "Calls of a tool in one step, and how many each limit would deny"))?;
     tools(&study.tools(), out)?;
     if study.stepless_calls() > 0 {
-        let words = format!("{} stand in formats that do not tell steps apart, and are not counted here.", count(study.stepless_calls(), "call"));
+        let words = format!(
+            "{} stand in formats that do not tell steps apart, and are not counted here.",
+            count(study.stepless_calls(), "call")
+        );
         writeln!(out, "{}", styled(FAINT, words))?;
     }
     writeln!(out, "\n{}", styled(STRONG, "A configuration for these sessions"))?;
@@ -132,7 +135,15 @@ fn thresholds(sweeps: &[Sweep], out: &mut dyn Write) -> io::Result<()> {
         "calls saved",
     ]);
     for sweep in sweeps {
-        let Sweep { threshold, stuck_sessions, polling_sessions, stuck_notices, polling_notices, needless_notices, saved } = *sweep;
+        let Sweep {
+            threshold,
+            stuck_sessions,
+            polling_sessions,
+            stuck_notices,
+            polling_notices,
+            needless_notices,
+            saved,
+        } = *sweep;
         table.add_row([
             threshold as usize,
             stuck_sessions + polling_sessions,
@@ -250,7 +261,15 @@ fn json(study: &Study, out: &mut dyn Write) -> Result<()> {
         Ok(writeln!(out)?)
     };
     for sweep in study.sweep() {
-        let Sweep { threshold, stuck_sessions, polling_sessions, stuck_notices, polling_notices, needless_notices, saved } = sweep;
+        let Sweep {
+            threshold,
+            stuck_sessions,
+            polling_sessions,
+            stuck_notices,
+            polling_notices,
+            needless_notices,
+            saved,
+        } = sweep;
         print(&Line::Threshold {
             threshold,
             sessions: stuck_sessions + polling_sessions,

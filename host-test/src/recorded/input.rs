@@ -81,7 +81,8 @@ impl Input {
     pub fn short_name(&self) -> &str {
         let is_separator = |c: char| c == '/' || c == std::path::MAIN_SEPARATOR;
         // A folder of events lies in that of its session.
-        let name = if self.parts.len() > 1 { self.name.strip_suffix("events").unwrap_or(&self.name) } else { &self.name };
+        let name =
+            if self.parts.len() > 1 { self.name.strip_suffix("events").unwrap_or(&self.name) } else { &self.name };
         name.trim_end_matches(is_separator).rsplit(is_separator).next().unwrap_or(name)
     }
 

@@ -41,7 +41,8 @@ impl<'a> Lineages<'a> {
             for (place, recording) in recordings.iter().enumerate() {
                 let Some(id) = id(recording) else { continue };
                 let known = best.entry(id).or_insert(place);
-                if recordings.get(*known).is_some_and(|known| is_better(recording.input().size(), known.input().size())) {
+                if recordings.get(*known).is_some_and(|known| is_better(recording.input().size(), known.input().size()))
+                {
                     *known = place;
                 }
             }

@@ -157,7 +157,11 @@ impl Cutter<'_, '_> {
                         // Of an object that is damaged, what comes before the damage is read.
                         self.piece(&whole, self.line)?;
                     }
-                    let reason = if error.is_eof() { "cut off here".to_owned() } else { without_place(&error.to_string()).to_owned() };
+                    let reason = if error.is_eof() {
+                        "cut off here".to_owned()
+                    } else {
+                        without_place(&error.to_string()).to_owned()
+                    };
                     (at.max(1) + next_start(value.get(at.max(1)..).unwrap_or_default()), Some((at, reason)))
                 }
             };
@@ -187,7 +191,8 @@ fn are_lines(text: &[u8]) -> bool {
     let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_end();
     let last = text.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
     // Text that spans lines breaks them after an opening bracket or a comma.
-    let spans_lines = first.starts_with(b"[{") || matches!(first, b"[" | b"{") || first.ends_with(b"[") || first.ends_with(b",");
+    let spans_lines =
+        first.starts_with(b"[{") || matches!(first, b"[" | b"{") || first.ends_with(b"[") || first.ends_with(b",");
     !spans_lines && last.starts_with(b"{\"") && last.ends_with(b"}") && is_json(last)
 }
 
@@ -288,7 +293,10 @@ mod tests {
             found("[INFO] starting\n{\"a\":1}\nnoise\n{\"b\":"),
             "1! not a JSON object\n2[0]: {\"a\":1}\n3! not a JSON object\n4[0]: {\"b\":"
         );
-        assert_eq!(found(b"{\"a\":1}\n{\"\xff\":1}\n{\"b\":2}"), "1[0]: {\"a\":1}\n2! not UTF-8: invalid utf-8 sequence of 1 bytes from index 2\n3[0]: {\"b\":2}");
+        assert_eq!(
+            found(b"{\"a\":1}\n{\"\xff\":1}\n{\"b\":2}"),
+            "1[0]: {\"a\":1}\n2! not UTF-8: invalid utf-8 sequence of 1 bytes from index 2\n3[0]: {\"b\":2}"
+        );
         assert_eq!(found("{\"cut\n{\"a\":1}\n{\"b\":2}"), "1[0]: {\"cut\n2[0]: {\"a\":1}\n3[0]: {\"b\":2}");
     }
 

@@ -29,7 +29,9 @@ pub enum SearchError {
         error: glob::PatternError,
     },
     /// A folder, or a pattern, has no file that could be a recorded session.
-    #[error("{0}: no file in it has a name that ends like a recorded session's ({ENDINGS_TEXT}, also .gz, .zst, .zstd)")]
+    #[error(
+        "{0}: no file in it has a name that ends like a recorded session's ({ENDINGS_TEXT}, also .gz, .zst, .zstd)"
+    )]
     NothingIn(String),
     /// A pattern matches nothing.
     #[error("{0}: no such file, and as a pattern it matches none")]
@@ -58,7 +60,8 @@ pub fn search(path: &Path) -> Result<Vec<Input>, SearchError> {
     let wrong = |error| SearchError::Pattern { pattern: pattern.to_string(), error };
     let mut inputs = Vec::new();
     for found in glob::glob(&pattern).map_err(wrong)? {
-        let found = found.map_err(|error| SearchError::Folder { path: error.path().display().to_string(), error: error.into() })?;
+        let found = found
+            .map_err(|error| SearchError::Folder { path: error.path().display().to_string(), error: error.into() })?;
         if found.is_dir() {
             inputs.extend(folder(&found)?);
         } else {

@@ -86,7 +86,9 @@ mod tests {
     /// The entries on the last branch of a log of entries like `b<a`.
     fn branch(log: &str) -> String {
         let mut tree = Tree::default();
-        let entries = || log.split(' ').map(|entry| entry.split_once('<').map_or((entry, None), |(id, parent)| (id, Some(parent))));
+        let entries = || {
+            log.split(' ').map(|entry| entry.split_once('<').map_or((entry, None), |(id, parent)| (id, Some(parent))))
+        };
         entries().for_each(|(id, parent)| tree.entry(id, parent, None));
         let branch = tree.last_branch();
         entries().map(|(id, _)| id).filter(|id| branch.has(id)).collect::<Vec<_>>().join(" ")

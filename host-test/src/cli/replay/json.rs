@@ -115,8 +115,12 @@ impl Watcher for Json<'_> {
             Moment::Step { .. } => {}
             Moment::Began { call, decision, .. } => match decision {
                 Decision::Allow => {}
-                Decision::Deny(reason) => self.print(&Line::Denied { at: At::new(agent, place, call), reason, text: reason }),
-                Decision::Ask(reason) => self.print(&Line::Asked { at: At::new(agent, place, call), reason, text: reason }),
+                Decision::Deny(reason) => {
+                    self.print(&Line::Denied { at: At::new(agent, place, call), reason, text: reason })
+                }
+                Decision::Ask(reason) => {
+                    self.print(&Line::Asked { at: At::new(agent, place, call), reason, text: reason })
+                }
             },
             Moment::Ended { call, began, notices, .. } => {
                 for Notice { summary, text, .. } in notices {

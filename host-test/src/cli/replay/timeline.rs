@@ -191,7 +191,10 @@ impl Folded {
             (1, 0) | (0, 1) => last.map(Shown::lines).unwrap_or_default(),
             (calls, 0) => vec![styled(FAINT, format!("      ⋯ {}", count(calls, "call")))],
             (calls, prompts) => {
-                vec![styled(FAINT, format!("      ⋯ {}, {} of a person", count(calls, "call"), count(prompts, "message")))]
+                vec![styled(
+                    FAINT,
+                    format!("      ⋯ {}, {} of a person", count(calls, "call"), count(prompts, "message")),
+                )]
             }
         }
     }
@@ -210,7 +213,9 @@ impl Shown {
         let below = match decision {
             Decision::Allow => None,
             Decision::Deny(reason) => Some(format!("{INDENT}{} {}", styled(BAD, "denied:"), one_line(reason, 200))),
-            Decision::Ask(reason) => Some(format!("{INDENT}{} {}", styled(GUARD, "asks a person:"), one_line(reason, 200))),
+            Decision::Ask(reason) => {
+                Some(format!("{INDENT}{} {}", styled(GUARD, "asks a person:"), one_line(reason, 200)))
+            }
         };
         // The mark stands between the two, and is known later.
         let line = format!("{} \u{0} {tool}{run} {arguments}", shown_place(place));

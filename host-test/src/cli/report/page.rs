@@ -79,11 +79,16 @@ fn figures(sessions: &[(Row, Strip)]) -> Markup {
 fn thresholds(study: &Study) -> Markup {
     let sweeps = study.sweep();
     let advised = study.advice().sweep.threshold;
-    let bar = |sweep: &Sweep, parts| Bar { label: sweep.threshold.to_string(), parts, marked: sweep.threshold == advised };
-    let notices: Vec<_> =
-        sweeps.iter().map(|sweep| bar(sweep, vec![("stuck", sweep.stuck_notices), ("polling", sweep.polling_notices)])).collect();
-    let reminded: Vec<_> =
-        sweeps.iter().map(|sweep| bar(sweep, vec![("stuck", sweep.stuck_sessions), ("polling", sweep.polling_sessions)])).collect();
+    let bar =
+        |sweep: &Sweep, parts| Bar { label: sweep.threshold.to_string(), parts, marked: sweep.threshold == advised };
+    let notices: Vec<_> = sweeps
+        .iter()
+        .map(|sweep| bar(sweep, vec![("stuck", sweep.stuck_notices), ("polling", sweep.polling_notices)]))
+        .collect();
+    let reminded: Vec<_> = sweeps
+        .iter()
+        .map(|sweep| bar(sweep, vec![("stuck", sweep.stuck_sessions), ("polling", sweep.polling_sessions)]))
+        .collect();
     let saved: Vec<_> = sweeps.iter().map(|sweep| bar(sweep, vec![("saved", sweep.saved)])).collect();
     html! {
         section aria-labelledby="thresholds" {
@@ -166,7 +171,9 @@ fn per_step(tool: &ToolUse) -> Vec<Bar<'_>> {
 }
 
 fn tool_row(tool: &ToolUse) -> Markup {
-    let pairs = |pairs: Vec<(u32, usize)>| pairs.iter().map(|(key, value)| format!("{key}: {value}")).collect::<Vec<_>>().join(", ");
+    let pairs = |pairs: Vec<(u32, usize)>| {
+        pairs.iter().map(|(key, value)| format!("{key}: {value}")).collect::<Vec<_>>().join(", ")
+    };
     html! {
         tr data-tool=(tool.tool) {
             th scope="row" { (tool.tool) }

@@ -135,9 +135,10 @@ impl Strip {
     }
 
     fn runs(&self) -> Vec<Run<'_>> {
-        self.cells.chunk_by(|one, next| one.call == next.call).filter_map(|cells| {
-            Some(Run { cells, call: cells.first()?.call })
-        }).collect()
+        self.cells
+            .chunk_by(|one, next| one.call == next.call)
+            .filter_map(|cells| Some(Run { cells, call: cells.first()?.call }))
+            .collect()
     }
 
     /// The strip as a drawing, and its longest streaks in words.
@@ -171,7 +172,8 @@ impl Strip {
 
     fn words(&self, cell: &Cell) -> String {
         let Place { turn, step } = cell.place;
-        let (tool, arguments, made) = self.calls.get(cell.call).map_or(("", "", 0), |(tool, arguments, made)| (&**tool, &**arguments, *made));
+        let (tool, arguments, made) =
+            self.calls.get(cell.call).map_or(("", "", 0), |(tool, arguments, made)| (&**tool, &**arguments, *made));
         let times = if made > 1 { format!(", made {made} times") } else { String::new() };
         format!("{turn}.{step} {tool} {arguments}{times}")
     }

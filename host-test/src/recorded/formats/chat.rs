@@ -64,7 +64,12 @@ impl Reader for Chat {
             return message(piece, log.session(&session));
         };
         self.conversations += 1;
-        let id = holder.session_id.or(holder.conversation_id).or(holder.instance_id).or(holder.id).map(|id| content(Some(id)));
+        let id = holder
+            .session_id
+            .or(holder.conversation_id)
+            .or(holder.instance_id)
+            .or(holder.id)
+            .map(|id| content(Some(id)));
         let session = id.filter(|id| !id.is_empty()).unwrap_or_else(|| numbered(self.conversations, log));
         conversation(&messages, &session, log);
         log.session(&session).end();
@@ -143,7 +148,8 @@ fn message(json: &str, agent: &mut AgentLog) -> Result<(), String> {
     let blocks: Vec<Block<'_>> = array(message.content).unwrap_or_default();
     match &*message.role {
         "user" | "human" => {
-            let mut results = blocks.into_iter().filter(|block| block.kind.as_deref() == Some("tool_result")).peekable();
+            let mut results =
+                blocks.into_iter().filter(|block| block.kind.as_deref() == Some("tool_result")).peekable();
             // A simulated user's own calls are no words.
             let silent = message.tool_calls.is_some() && content(message.content).is_empty();
             if results.peek().is_none() && !silent {
@@ -155,8 +161,12 @@ fn message(json: &str, agent: &mut AgentLog) -> Result<(), String> {
             }
         }
         "assistant" | "ai" => {
-            let calls: Vec<ToolCall<'_>> =
-                message.tool_calls.unwrap_or_default().iter().map(|call| parse(call.get())).collect::<Result<_, _>>()?;
+            let calls: Vec<ToolCall<'_>> = message
+                .tool_calls
+                .unwrap_or_default()
+                .iter()
+                .map(|call| parse(call.get()))
+                .collect::<Result<_, _>>()?;
             agent.next_step();
             for call in calls {
                 let (name, text) = match call.function {

@@ -218,9 +218,11 @@ impl Reader for ClaudeCode {
             ("user", Some(message)) => {
                 let text = blocks.iter().find_map(|block| block.text.clone());
                 let text = text.unwrap_or_else(|| content(message.content).into());
-                let injected = line.is_meta || line.is_compact_summary || line.is_synthetic || !is_person(line.origin.as_ref());
+                let injected =
+                    line.is_meta || line.is_compact_summary || line.is_synthetic || !is_person(line.origin.as_ref());
                 let is_prompt = on_branch && !injected && !INJECTED.iter().any(|start| text.starts_with(start));
-                let was_denied = line.tool_denial_kind.is_some() || content(line.tool_use_result) == "User rejected tool use";
+                let was_denied =
+                    line.tool_denial_kind.is_some() || content(line.tool_use_result) == "User rejected tool use";
                 user(message, blocks, is_prompt.then_some(is_late), was_denied, agent);
             }
             ("attachment", _) => {
@@ -282,9 +284,9 @@ impl ClaudeCode {
     /// Whether a line belongs to the conversation as it stands.
     fn on_branch(&mut self, line: &Line<'_>) -> bool {
         let trees = &mut self.trees;
-        let branches = self.branches.get_or_insert_with(|| {
-            trees.drain().map(|(agent, tree)| (agent, tree.last_branch())).collect()
-        });
+        let branches = self
+            .branches
+            .get_or_insert_with(|| trees.drain().map(|(agent, tree)| (agent, tree.last_branch())).collect());
         let (Some(uuid), Some(branch)) = (&line.uuid, branches.get(&line.agent_id)) else { return true };
         if line.is_sidechain && line.agent_id.is_none() {
             return true;

@@ -27,7 +27,8 @@ pub const FORMAT: Format = Format {
 
 fn recognises(line: &Probe<'_>) -> bool {
     let kind = line.text("type");
-    let known = matches!(kind.as_deref(), Some("session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted"));
+    let known =
+        matches!(kind.as_deref(), Some("session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted"));
     (known && line.has(&["payload"])) || (kind.is_none() && line.has(&["id", "timestamp", "instructions"]))
 }
 
@@ -117,8 +118,12 @@ impl Reader for Codex {
             return Ok(());
         };
         let (kind, payload) = match (kind, line.payload) {
-            ("session_meta" | "event_msg" | "response_item" | "token_usage_record", Some(payload)) => (kind, payload.get()),
-            ("message" | "reasoning" | "function_call" | "function_call_output" | "local_shell_call", None) => ("bare", json),
+            ("session_meta" | "event_msg" | "response_item" | "token_usage_record", Some(payload)) => {
+                (kind, payload.get())
+            }
+            ("message" | "reasoning" | "function_call" | "function_call_output" | "local_shell_call", None) => {
+                ("bare", json)
+            }
             _ => return Ok(()),
         };
         let payload: Payload<'_> = parse(payload).map_err(|error| format!("{kind}: {error}"))?;
@@ -157,7 +162,9 @@ impl Codex {
         match (event, payload.item) {
             ("user_message", _) => self.prompt(agent),
             ("item_completed", Some(item)) if item.kind == "UserMessage" => self.prompt(agent),
-            ("item_completed", Some(Completed { kind, id: Some(id), status: Some(status) })) if kind == "CommandExecution" => {
+            ("item_completed", Some(Completed { kind, id: Some(id), status: Some(status) }))
+                if kind == "CommandExecution" =>
+            {
                 let status = match &*status {
                     "failed" => Status::Failed,
                     "declined" => Status::Denied,
@@ -297,7 +304,9 @@ mod tests {
 
     #[test]
     fn what_differs_each_time_is_not_compared() {
-        let output = |wall: &str| format!("Chunk ID: {wall}\nWall time: {wall}\nProcess exited with code 1\nOutput:\nWall time: 1\n");
+        let output = |wall: &str| {
+            format!("Chunk ID: {wall}\nWall time: {wall}\nProcess exited with code 1\nOutput:\nWall time: 1\n")
+        };
         assert_eq!(steady(&output("0.1")), steady(&output("0.2")));
         assert_eq!(steady(&output("0.1")), "Process exited with code 1\nOutput:\nWall time: 1\n");
         assert_eq!(steady("plain"), "plain");

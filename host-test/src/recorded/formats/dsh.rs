@@ -307,5 +307,7 @@ fn never_dispatched(line: &Line<'_>) -> Option<Vec<String>> {
     let data = line.data.filter(|_| line.kind.as_deref() == Some("tool/result"))?;
     let ToolResult { message, error } = parse(data.get()).ok()?;
     let in_vain = matches!(&*error?.code?, "ABORTED_BEFORE_DISPATCH" | "TOOL_NOT_STARTED");
-    in_vain.then(|| message.content.into_iter().filter_map(|block| block.tool_call_id).chain(message.tool_call_id).collect())
+    in_vain.then(|| {
+        message.content.into_iter().filter_map(|block| block.tool_call_id).chain(message.tool_call_id).collect()
+    })
 }

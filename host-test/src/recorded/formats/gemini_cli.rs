@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::recorded::CallResult;
 use crate::recorded::format::{Format, Identity, Probe, Reader, as_it_is};
 use crate::recorded::log::{AgentLog, Log};
 use crate::recorded::text::{arguments, array, content, parse, without_lone_surrogates};
-use crate::recorded::CallResult;
 use crate::types::Status;
 
 pub const FORMAT: Format = Format {
@@ -183,8 +183,12 @@ fn read_message(json: &str, agent: &mut AgentLog) -> Result<(), String> {
     match &*message.kind {
         "user" if is_prompt(message.content) => agent.prompt(),
         "gemini" => {
-            let calls: Vec<ToolCall<'_>> =
-                message.tool_calls.unwrap_or_default().iter().map(|call| parse(call.get())).collect::<Result<_, _>>()?;
+            let calls: Vec<ToolCall<'_>> = message
+                .tool_calls
+                .unwrap_or_default()
+                .iter()
+                .map(|call| parse(call.get()))
+                .collect::<Result<_, _>>()?;
             agent.next_step();
             for call in calls {
                 agent.call(call.id.clone(), call.name, arguments(call.args));

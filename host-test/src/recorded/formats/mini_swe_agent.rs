@@ -140,7 +140,11 @@ const NOT_EXECUTED: &str = "action was not executed";
 /// The places of results that say that a call was not executed, and whether a person had rejected it.
 fn not_executed(messages: &[Message<'_>]) -> Vec<(usize, bool)> {
     let was_not = |message: &Message<'_>| {
-        message.extra.as_ref().and_then(|extra| extra.exception_info.as_deref()).is_some_and(|info| info.contains(NOT_EXECUTED))
+        message
+            .extra
+            .as_ref()
+            .and_then(|extra| extra.exception_info.as_deref())
+            .is_some_and(|info| info.contains(NOT_EXECUTED))
     };
     let places = messages.iter().enumerate().filter(|(_, message)| was_not(message)).map(|(place, _)| place);
     let rejection = |message: &Message<'_>| message.interrupt() == Some("UserRejection");
@@ -202,7 +206,9 @@ fn read_message(message: Message<'_>, rejected: bool, agent: &mut AgentLog) {
 /// Of the calls that the model wrote, those ran that became actions.
 fn calls(message: Message<'_>, agent: &mut AgentLog) {
     let actions = message.extra.and_then(|extra| extra.actions);
-    let ran = |id: &Option<String>| actions.as_ref().is_none_or(|actions| actions.iter().any(|action| action.tool_call_id == *id));
+    let ran = |id: &Option<String>| {
+        actions.as_ref().is_none_or(|actions| actions.iter().any(|action| action.tool_call_id == *id))
+    };
     let items = array::<Item<'_>>(message.output).unwrap_or_default();
     let written = message.tool_calls.unwrap_or_default();
     if !written.is_empty() {

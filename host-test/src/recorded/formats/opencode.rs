@@ -118,7 +118,8 @@ fn message(json: &str, undone: Option<&str>, agent: &mut AgentLog) -> Result<boo
     let parts: Vec<Part<'_>> = parts.iter().map(|part| parse(part.get())).collect::<Result<_, _>>()?;
     if info.role == "user" {
         // What the program itself adds to the conversation is marked; a subtask is a person's slash command.
-        let says = |part: &Part<'_>| (part.kind == "text" && !part.synthetic && !part.ignored) || part.kind == "subtask";
+        let says =
+            |part: &Part<'_>| (part.kind == "text" && !part.synthetic && !part.ignored) || part.kind == "subtask";
         if parts.iter().any(says) {
             agent.prompt();
         }
@@ -168,5 +169,8 @@ impl State<'_> {
 }
 
 /// How the errors of calls begin that a person, or a person's rule, did not let run.
-const DENIALS: [&str; 3] =
-    ["The user rejected permission", "The user has specified a rule which prevents", "The user dismissed this question"];
+const DENIALS: [&str; 3] = [
+    "The user rejected permission",
+    "The user has specified a rule which prevents",
+    "The user dismissed this question",
+];

@@ -259,7 +259,10 @@ impl OpenHands {
         let call_id = metadata.and_then(|metadata| metadata.tool_call_id.clone());
         if let Some(observation) = event.observation.map(|kind| content(Some(kind))) {
             let Some(id) = call_id.or_else(|| event.cause.map(|cause| content(Some(cause)))) else { return };
-            let exit = event.extras.as_ref().and_then(|extras| extras.exit_code.or_else(|| extras.metadata.as_ref()?.exit_code));
+            let exit = event
+                .extras
+                .as_ref()
+                .and_then(|extras| extras.exit_code.or_else(|| extras.metadata.as_ref()?.exit_code));
             let status = match &*observation {
                 "user_rejected" => Status::Denied,
                 "error" => Status::Failed,
@@ -272,7 +275,18 @@ impl OpenHands {
         let Some(action) = event.action.map(|action| content(Some(action))) else { return };
         match (event.source.as_deref(), &*action) {
             (Some("user"), "message") => agent.prompt(),
-            (Some("agent"), "system" | "change_agent_state" | "recall" | "null" | "condensation" | "condensation_request" | "pause" | "resume" | "stop") => {}
+            (
+                Some("agent"),
+                "system"
+                | "change_agent_state"
+                | "recall"
+                | "null"
+                | "condensation"
+                | "condensation_request"
+                | "pause"
+                | "resume"
+                | "stop",
+            ) => {}
             (Some("agent"), action) => {
                 let response = metadata.and_then(|metadata| metadata.model_response.as_ref());
                 self.step(response.and_then(|response| response.id.as_deref()), agent);
@@ -283,7 +297,8 @@ impl OpenHands {
                 // As the model wrote them, if that is there.
                 let calls = response.into_iter().flat_map(|response| &response.choices);
                 let mut calls = calls.filter_map(|choice| choice.message.as_ref()?.tool_calls.as_ref()).flatten();
-                let written = calls.find(|call| call.id.as_deref() == Some(&id)).and_then(|call| call.function.as_ref());
+                let written =
+                    calls.find(|call| call.id.as_deref() == Some(&id)).and_then(|call| call.function.as_ref());
                 let text = written.and_then(|function| function.arguments).or(event.args);
                 let tool = metadata.and_then(|metadata| metadata.function_name.clone());
                 agent.call(id, tool.unwrap_or_else(|| action.to_owned()), arguments(text));

@@ -26,7 +26,8 @@ pub const FORMAT: Format = Format {
 
 fn recognises(object: &Probe<'_>) -> bool {
     object.is_array("resourceSpans")
-        || (object.has(&["name", "attributes"]) && (object.has(&["start_time"]) || object.has(&["startTimeUnixNano"]) || object.has(&["startTime"])))
+        || (object.has(&["name", "attributes"])
+            && (object.has(&["start_time"]) || object.has(&["startTimeUnixNano"]) || object.has(&["startTime"])))
 }
 
 #[derive(Default)]
@@ -45,8 +46,15 @@ struct Moment {
 enum What {
     /// The model was asked: a step.
     Request,
-    Call { id: String, tool: String, arguments: String },
-    Result { id: String, result: CallResult },
+    Call {
+        id: String,
+        tool: String,
+        arguments: String,
+    },
+    Result {
+        id: String,
+        result: CallResult,
+    },
 }
 
 #[derive(Deserialize)]
@@ -148,7 +156,7 @@ impl OpenTelemetry {
                 let arguments = text("gen_ai.tool.call.arguments").unwrap_or_default();
                 moment(span.start_time, What::Call { id: id.clone(), tool, arguments });
                 if span.end_time.is_some() {
-                    let failed = span.status.is_some_and(Status::is_error) || attributes.contains_key("error.type");
+                    let failed = span.status.is_some_and(|status| status.is_error()) || attributes.contains_key("error.type");
                     let result = result(failed, text("gen_ai.tool.call.result").unwrap_or_default());
                     moment(span.end_time, What::Result { id, result });
                 }
@@ -160,7 +168,7 @@ impl OpenTelemetry {
 }
 
 impl Status<'_> {
-    fn is_error(self) -> bool {
+    fn is_error(&self) -> bool {
         matches!(self.code.map(RawValue::get), Some("2" | "\"ERROR\"" | "\"STATUS_CODE_ERROR\"" | "\"Error\""))
     }
 }

@@ -18,7 +18,8 @@ pub const FORMAT: Format = Format {
 };
 
 fn recognises(object: &Probe<'_>) -> bool {
-    let has_steps = |object: &Probe<'_>| object.objects("trajectory").iter().any(|step| step.has(&["action", "observation"]));
+    let has_steps =
+        |object: &Probe<'_>| object.objects("trajectory").iter().any(|step| step.has(&["action", "observation"]));
     has_steps(object) || object.objects("attempts").iter().any(has_steps)
 }
 
