@@ -1,4 +1,5 @@
-//! Files like those that people have: most of their text is results, some of it long, and calls have a few hundred bytes.
+//! Files like those that people have: most of their text is results, some of it long, and calls have a few hundred bytes. What the
+//! programs write beside that is there as well, as in `recorded/`: Claude Code and Codex have each result twice.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,14 +49,15 @@ fn write(
     corpus
 }
 
-/// The arguments of the nth call, and its result. Every tenth call is made three times.
-fn call(step: usize) -> (String, String) {
+/// The tool of the nth call, its arguments, and its result. Every tenth call is made three times; agents change between few tools.
+fn call(step: usize) -> (&'static str, String, String) {
     let distinct = if step % 10 < 3 { step / 10 * 10 } else { step };
+    let tool = ["read", "grep", "shell"][distinct % 3];
     let arguments = json!({"path": format!("/home/dev/project/src/module_{distinct}/lib.rs"), "pattern": format!("fn parse_{distinct}\\b"), "limit": 50, "context": {"before": 2, "after": 2}});
     let lines = 5 + distinct * 7919 % 60;
     let line =
         |line: usize| format!("    let value_{line} = parse_{distinct}(&input[{line}..])?; // \"quoted\" and\ttabbed");
-    (arguments.to_string(), (0..lines).map(line).collect::<Vec<_>>().join("\n"))
+    (tool, arguments.to_string(), (0..lines).map(line).collect::<Vec<_>>().join("\n"))
 }
 
 fn dsh(file: usize) -> Vec<Value> {
@@ -63,7 +65,7 @@ fn dsh(file: usize) -> Vec<Value> {
         json!({"type": "session", "version": 0, "id": format!("dsh-{file}"), "cwd": "/home/dev", "delegationDepth": 0}),
     ];
     for step in 0..STEPS {
-        let (arguments, result) = call(step);
+        let (tool, arguments, result) = call(step);
         let id = format!("call_{step}");
         let mut event = |kind: &str, data: Value| {
             lines.push(json!({"type": kind, "seq": step, "time": 1_790_000_000_000_u64, "data": data}))
@@ -77,7 +79,7 @@ fn dsh(file: usize) -> Vec<Value> {
             "assistant/message",
             json!({"turn": 1, "step": step, "message": {"role": "assistant", "content": [{"type": "tool-call", "id": id, "arguments": arguments}]}}),
         );
-        event("tool/call", json!({"turn": 1, "step": step, "callId": id, "name": "grep", "arguments": arguments}));
+        event("tool/call", json!({"turn": 1, "step": step, "callId": id, "name": tool, "arguments": arguments}));
         event(
             "tool/result",
             json!({"turn": 1, "step": step, "message": {"role": "tool", "source": {"callId": id}, "content": [{"type": "tool-result", "toolCallId": id, "content": [{"type": "text", "text": result}], "isError": false}]}}),
@@ -90,25 +92,31 @@ fn dsh(file: usize) -> Vec<Value> {
 fn claude_code(file: usize) -> Vec<Value> {
     let session = format!("claude-{file}");
     let mut lines: Vec<Value> = Vec::new();
-    let mut add = |kind: &str, uuid: String, parent: Option<String>, message: Value| {
-        lines.push(json!({"parentUuid": parent, "isSidechain": false, "userType": "external", "cwd": "/home/dev/project", "sessionId": session, "version": "2.1.0", "gitBranch": "main", "type": kind, "message": message, "uuid": uuid, "timestamp": "2026-12-01T00:00:00.000Z"}));
+    let mut add = |kind: &str, uuid: String, parent: Option<String>, message: Value, result: Option<&str>| {
+        let mut line = json!({"parentUuid": parent, "isSidechain": false, "userType": "external", "cwd": "/home/dev/project", "sessionId": session, "version": "2.1.0", "gitBranch": "main", "type": kind, "message": message, "uuid": uuid, "timestamp": "2026-12-01T00:00:00.000Z"});
+        if let Some(result) = result {
+            line["toolUseResult"] = json!({"stdout": result, "stderr": "", "interrupted": false, "isImage": false});
+        }
+        lines.push(line);
     };
-    add("user", "u".to_owned(), None, json!({"role": "user", "content": "Find it"}));
+    add("user", "u".to_owned(), None, json!({"role": "user", "content": "Find it"}), None);
     for step in 0..STEPS {
-        let (arguments, result) = call(step);
+        let (tool, arguments, result) = call(step);
         let input: Value = serde_json::from_str(&arguments).unwrap();
         let parent = if step == 0 { "u".to_owned() } else { format!("r{}", step - 1) };
         add(
             "assistant",
             format!("a{step}"),
             Some(parent),
-            json!({"id": format!("msg_{step}"), "type": "message", "role": "assistant", "model": "m", "content": [{"type": "tool_use", "id": format!("toolu_{step}"), "name": "Grep", "input": input}], "usage": {"input_tokens": 10, "output_tokens": 100}}),
+            json!({"id": format!("msg_{step}"), "type": "message", "role": "assistant", "model": "m", "content": [{"type": "tool_use", "id": format!("toolu_{step}"), "name": tool, "input": input}], "usage": {"input_tokens": 10, "output_tokens": 100}}),
+            None,
         );
         add(
             "user",
             format!("r{step}"),
             Some(format!("a{step}")),
             json!({"role": "user", "content": [{"tool_use_id": format!("toolu_{step}"), "type": "tool_result", "content": result}]}),
+            Some(&result),
         );
     }
     lines
@@ -122,7 +130,7 @@ fn codex(file: usize) -> Vec<Value> {
         json!({"id": format!("codex-{file}"), "cwd": "/home/dev", "originator": "codex", "source": "cli"}),
     )];
     for step in 0..STEPS {
-        let (arguments, result) = call(step);
+        let (tool, arguments, result) = call(step);
         let id = format!("call_{step}");
         lines.push(line(
             "response_item",
@@ -130,12 +138,13 @@ fn codex(file: usize) -> Vec<Value> {
         ));
         lines.push(line(
             "response_item",
-            json!({"type": "function_call", "name": "shell", "arguments": arguments, "call_id": id}),
+            json!({"type": "function_call", "name": tool, "arguments": arguments, "call_id": id}),
         ));
         lines.push(line(
             "event_msg",
             json!({"type": "token_count", "info": {"total_token_usage": {"input_tokens": 1, "output_tokens": 2}}}),
         ));
+        lines.push(line("event_msg", json!({"type": "item_completed", "item": {"type": "CommandExecution", "id": id, "status": "completed", "exit_code": 0, "aggregated_output": result}})));
         lines.push(line("response_item", json!({"type": "function_call_output", "call_id": id, "output": format!("Exit code: 0\nWall time: {step} seconds\nOutput:\n{result}")})));
     }
     lines
@@ -147,7 +156,7 @@ fn pi(file: usize) -> Vec<Value> {
     ];
     let mut parent = Value::Null;
     for step in 0..STEPS {
-        let (arguments, result) = call(step);
+        let (tool, arguments, result) = call(step);
         let input: Value = serde_json::from_str(&arguments).unwrap();
         let mut add = |id: String, message: Value| {
             lines.push(json!({"type": "message", "id": id, "parentId": parent, "timestamp": "2026-12-01T00:00:00.000Z", "message": message}));
@@ -155,11 +164,11 @@ fn pi(file: usize) -> Vec<Value> {
         };
         add(
             format!("a{step}"),
-            json!({"role": "assistant", "content": [{"type": "toolCall", "id": format!("c{step}"), "name": "grep", "arguments": input}], "stopReason": "toolUse"}),
+            json!({"role": "assistant", "content": [{"type": "toolCall", "id": format!("c{step}"), "name": tool, "arguments": input}], "stopReason": "toolUse"}),
         );
         add(
             format!("r{step}"),
-            json!({"role": "toolResult", "toolCallId": format!("c{step}"), "toolName": "grep", "content": [{"type": "text", "text": result}], "isError": false}),
+            json!({"role": "toolResult", "toolCallId": format!("c{step}"), "toolName": tool, "content": [{"type": "text", "text": result}], "isError": false}),
         );
     }
     lines
@@ -168,10 +177,10 @@ fn pi(file: usize) -> Vec<Value> {
 fn chat(file: usize) -> Vec<Value> {
     let conversation = |number: usize| {
         let messages = (number * 150..(number + 1) * 150).flat_map(|step| {
-            let (arguments, result) = call(step);
+            let (tool, arguments, result) = call(step);
             let id = format!("call_{step}");
             [
-                json!({"role": "assistant", "content": null, "tool_calls": [{"id": id, "type": "function", "function": {"name": "grep", "arguments": arguments}}]}),
+                json!({"role": "assistant", "content": null, "tool_calls": [{"id": id, "type": "function", "function": {"name": tool, "arguments": arguments}}]}),
                 json!({"role": "tool", "tool_call_id": id, "content": result}),
             ]
         });

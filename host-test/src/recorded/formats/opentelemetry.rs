@@ -156,7 +156,8 @@ impl OpenTelemetry {
                 let arguments = text("gen_ai.tool.call.arguments").unwrap_or_default();
                 moment(span.start_time, What::Call { id: id.clone(), tool, arguments });
                 if span.end_time.is_some() {
-                    let failed = span.status.is_some_and(|status| status.is_error()) || attributes.contains_key("error.type");
+                    let failed =
+                        span.status.is_some_and(|status| status.is_error()) || attributes.contains_key("error.type");
                     let result = result(failed, text("gen_ai.tool.call.result").unwrap_or_default());
                     moment(span.end_time, What::Result { id, result });
                 }
