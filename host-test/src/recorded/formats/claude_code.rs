@@ -216,13 +216,11 @@ impl Reader for ClaudeCode {
         match (kind, line.message) {
             ("assistant", Some(message)) if on_branch => self.assistant(message, blocks, &id, distance, agent),
             ("user", Some(message)) => {
-                let text = blocks.iter().find_map(|block| block.text.clone());
-                let text = text.unwrap_or_else(|| content(message.content).into());
                 let injected =
                     line.is_meta || line.is_compact_summary || line.is_synthetic || !is_person(line.origin.as_ref());
-                let is_prompt = on_branch && !injected && !INJECTED.iter().any(|start| text.starts_with(start));
-                let was_denied =
-                    line.tool_denial_kind.is_some() || content(line.tool_use_result) == "User rejected tool use";
+                let is_prompt = on_branch && !injected && !is_injected_text(&message, &blocks);
+                let was_denied = line.tool_denial_kind.is_some()
+                    || line.tool_use_result.is_some_and(|result| result.get() == "\"User rejected tool use\"");
                 user(message, blocks, is_prompt.then_some(is_late), was_denied, agent);
             }
             ("attachment", _) => {
@@ -251,6 +249,13 @@ const DENIALS: [&str; 4] = [
     "Claude requested permissions to ",
     "Permission to use ",
 ];
+
+fn is_injected_text(message: &Message<'_>, blocks: &[Block<'_>]) -> bool {
+    let string =
+        || message.content.filter(|content| content.get().starts_with('"')).map(|text| content(Some(text)).into());
+    let text = blocks.iter().find_map(|block| block.text.clone()).or_else(string);
+    text.is_some_and(|text: Cow<'_, str>| INJECTED.iter().any(|start| text.starts_with(start)))
+}
 
 fn is_person(origin: Option<&Origin<'_>>) -> bool {
     origin.and_then(|origin| origin.kind.as_deref()).is_none_or(|kind| kind == "human")
