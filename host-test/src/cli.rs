@@ -1,5 +1,6 @@
 //! The commands of `loop-guard`, their arguments and their exit status.
 
+mod advice;
 mod check;
 mod config;
 mod corpus;

@@ -23,7 +23,7 @@ pub use format::{FORMATS, Format};
 pub use input::Input;
 pub use lineage::{Inherited, Lineages};
 pub use reading::{ReadError, Recording};
-pub use search::{SearchError, search};
+pub use search::{Found, SearchError, search};
 
 use crate::types::Status;
 

@@ -235,18 +235,6 @@ impl ToolUse {
     }
 }
 
-impl Advice {
-    /// The configuration as JSON.
-    pub fn config(&self) -> String {
-        let Self { thresholds, exclude, limits, .. } = self;
-        serde_json::json!({
-            "repeatToolReminder": { "thresholds": thresholds, "exclude": exclude },
-            "toolCallLimit": { "limits": limits },
-        })
-        .to_string()
-    }
-}
-
 /// Watches one replay for a [`Study`].
 #[derive(Debug, Default)]
 pub struct StudyWatcher {

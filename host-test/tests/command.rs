@@ -400,7 +400,11 @@ fn replay_searches_folders_and_reads_what_is_compressed() {
     }
     let pattern = loop_guard(folder.path(), &["replay", "--output", "json", "**/*.gz", "a.*"]);
     assert_eq!((pattern.status, pattern.out.lines().filter_map(summary).count()), (0, 2), "{}", pattern.err);
-    refused(&folder, &["replay", "*.traj"], "*.traj: no such file, and as a pattern it matches none");
+    refused(
+        &folder,
+        &["replay", "*.traj"],
+        "*.traj: no such file, and as a pattern it matches none\nerror: no recorded session to read",
+    );
 }
 
 #[test]

@@ -23,9 +23,9 @@ impl Sink for Counts {
         match event {
             Event::Pre(call) => {
                 self.calls += 1;
-                assert!(self.open.insert((agent.clone(), call.id)));
+                assert!(self.open.insert((agent.clone(), call.id)), "a call that is still open begins again");
             }
-            Event::Post { id, .. } => assert!(self.open.contains(&(agent.clone(), id.clone())), "{id}"),
+            Event::Post { id, .. } => assert!(self.open.remove(&(agent.clone(), id.clone())), "{id}"),
             Event::Step { .. } | Event::TurnEnded { .. } => {}
         }
     }

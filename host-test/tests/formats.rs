@@ -43,7 +43,8 @@ fn samples(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
 
 fn check(sample: &Path, events: &Path, format: &str) -> Result<(), Failed> {
     let inputs = search(sample).map_err(|error| error.to_string())?;
-    let [input]: [Input; 1] = inputs.try_into().map_err(|inputs: Vec<Input>| format!("{} inputs", inputs.len()))?;
+    let [input]: [Input; 1] =
+        inputs.inputs.try_into().map_err(|inputs: Vec<Input>| format!("{} inputs", inputs.len()))?;
     let recording = Recording::open(input, None).map_err(|error| error.to_string())?;
     if recording.format().name != format {
         return Err(format!("recognised as {}", recording.format().name).into());

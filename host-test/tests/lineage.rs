@@ -72,8 +72,8 @@ fn a_fork_of_codex_begins_after_what_its_parent_has_as_well() {
         "step 1.1 prompted, call call_a, result call_a, step 1.2, call call_b, result call_b, step 2.1 prompted, call call_c, result call_c"
     );
     assert_eq!(
-        of_fork, "step 2.1 prompted, call call_d, result call_d, step 2.2",
-        "a call id that was copied is no new call"
+        of_fork, "step 2.1 prompted, call call_d, result call_d, step 2.2, call call_b, result call_b",
+        "what comes after its first own call is its own"
     );
     // Alone, nothing tells what was copied.
     assert_eq!(told(&[("f.jsonl", &fork)]).first().unwrap().matches("call ").count(), 3);
@@ -118,7 +118,7 @@ fn a_checkpoint_of_pi_is_a_copy_of_its_session_and_a_fork_names_the_file_of_its_
 fn a_copy_of_claude_code_has_the_first_answer_of_its_parent() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("recorded/claude-code");
     for (parent, copy, own, of_all) in [
-        ("recorded.jsonl", "recorded-fork.jsonl", 2, 14),
+        ("recorded.jsonl", "recorded-fork.jsonl", 1, 14),
         ("recorded-1.0.44.jsonl", "recorded-1.0.44-continued.jsonl", 1, 7),
     ] {
         let inputs = [parent, copy].map(|name| Input::file(folder.join(name)));

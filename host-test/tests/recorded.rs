@@ -273,7 +273,7 @@ fn more_sessions() -> PathBuf {
 #[ignore = "needs LOOP_GUARD_SESSIONS"]
 fn more_sessions_replay_without_a_bad_line() {
     let component = Component::embedded().unwrap();
-    let inputs = search(&more_sessions()).unwrap();
+    let inputs = search(&more_sessions()).unwrap().inputs;
     assert!(inputs.len() >= 5, "{} holds {} sessions", more_sessions().display(), inputs.len());
     for input in inputs {
         let recording = Recording::open(input, None).unwrap();

@@ -3,6 +3,7 @@
 //! All is measured in one run, in turns, on files made here. The ratios are what counts; times depend on the machine.
 #![allow(
     clippy::unwrap_used,
+    clippy::indexing_slicing,
     clippy::print_stdout,
     reason = "a benchmark fails by panicking, and prints what it found"
 )]

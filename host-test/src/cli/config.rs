@@ -72,6 +72,11 @@ impl ConfigFile {
         if file.json.trim_start().starts_with('[') { file.of_rows() } else { Ok(file) }
     }
 
+    /// The configuration as JSON.
+    pub fn json(&self) -> &str {
+        &self.json
+    }
+
     /// A guard with this configuration.
     pub fn guard(&self, component: &Component) -> Result<Guard> {
         component.guard(&self.json).map_err(|error| match error {

@@ -1,20 +1,24 @@
 //! The recorded sessions that a command line names: found, recognised, and read on all cores.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Write};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use anstyle::Style;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::builder::PossibleValuesParser;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use loop_guard::Guard;
-use loop_guard::recorded::{Agent, FORMATS, Format, Inherited, Input, Lineages, ReadError, Recording, Skipped, search};
+use loop_guard::recorded::{
+    Agent, FORMATS, Format, Found, Inherited, Input, Lineages, ReadError, Recording, Skipped, search,
+};
 use loop_guard::replay::{Moment, Place, Replay, Watcher, replay};
 
 use super::in_order::{Outlet, in_order};
-use super::text::{BAD, GUARD, styled};
+use super::text::{BAD, GUARD, one_line, styled};
 
 /// How many of the lines that could not be read are shown for each file.
 const SHOWN_LINES: usize = 10;
@@ -58,49 +62,49 @@ pub struct Corpus {
 }
 
 impl Args {
-    /// Finds the files, and recognises their formats. What is no recorded session is named on standard error.
-    pub fn open(&self) -> Result<Corpus> {
+    /// Finds the files, and recognises their formats. What is no recorded session is named on standard error. Progress is shown on
+    /// standard error, unless there is output to follow on the same terminal.
+    pub fn open(&self, prints: bool) -> Result<Corpus> {
         let format = Format::named(&self.format);
-        let (mut recordings, mut failed, mut unknown) = (Vec::new(), 0, false);
-        let mut seen = BTreeSet::new();
+        let mut opening = Opening { strict: self.strict, ..Opening::default() };
         for path in &self.files {
-            for input in inputs(path)? {
-                let name = input.name().to_owned();
-                if !seen.insert(name.clone()) {
-                    // Named twice, or named and found.
+            let found = match inputs(path) {
+                Ok(found) => found,
+                Err(error) if self.strict => return Err(error),
+                Err(error) => {
+                    opening.fails(&format!("{error:#}"))?;
                     continue;
                 }
-                let error = match Recording::open(input, format) {
-                    Ok(recording) => {
-                        recordings.push(recording);
-                        continue;
-                    }
-                    Err(ReadError::Io(error)) => return Err(error).with_context(|| format!("cannot read {name}")),
-                    Err(error) => error,
-                };
-                unknown |= matches!(error, ReadError::UnknownFormat);
-                if self.strict {
-                    bail!("{name}: {error}{}", if unknown { signs() } else { String::new() });
-                }
-                // In a folder lies what lies there.
-                let found = path.is_dir();
-                failed += usize::from(!found);
-                let what = if found { styled(GUARD, "warning:") } else { styled(BAD, "error:") };
-                complain(&format!("{what} {name}: {error}"))?;
+            };
+            for error in found.unreadable {
+                complain("warning:", GUARD, &error.to_string())?;
+            }
+            for input in found.inputs {
+                opening.open(input, format, path.is_dir())?;
             }
         }
+        let Opening { recordings, failed, unknown, .. } = opening;
         if unknown {
-            complain(signs().trim_start())?;
+            writeln!(anstream::stderr(), "{}", signs().trim_start())?;
         }
         if recordings.is_empty() {
             bail!("no recorded session to read");
         }
         let size = |recording: &Recording| recording.input().size() * recording.passes();
         let progress = ProgressBar::new(recordings.iter().map(size).sum());
+        if prints && io::stdout().is_terminal() {
+            progress.set_draw_target(ProgressDrawTarget::hidden());
+        }
         progress.set_style(ProgressStyle::with_template("{wide_bar} {bytes} of {total_bytes}, {eta} left")?);
         let told = |recording: Recording| {
             let progress = progress.clone();
-            recording.with_progress(move |bytes| progress.inc(bytes))
+            recording.with_progress(move |bytes| {
+                progress.inc(bytes);
+                // What is read once more, of a parent of forks, is not foreseen.
+                if progress.length().is_some_and(|length| progress.position() > length) {
+                    progress.set_length(progress.position());
+                }
+            })
         };
         let recordings = recordings.into_iter().map(told).collect();
         let jobs = self.jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
@@ -108,16 +112,71 @@ impl Args {
     }
 }
 
-fn complain(line: &str) -> io::Result<()> {
-    writeln!(anstream::stderr(), "{line}")
+/// What is known while files are opened.
+#[derive(Default)]
+struct Opening {
+    strict: bool,
+    recordings: Vec<Recording>,
+    seen: BTreeSet<PathBuf>,
+    failed: usize,
+    /// Whether there is a file of no known format.
+    unknown: bool,
 }
 
-fn inputs(path: &Path) -> Result<Vec<Input>> {
-    if path.as_os_str() == "-" {
-        let input = Input::spooled("-", io::stdin().lock()).context("cannot read standard input")?;
-        return Ok(vec![input]);
+impl Opening {
+    /// Recognises an input. One that is no recording is named; in a folder that was searched lies what lies there.
+    fn open(&mut self, input: Input, format: Option<&'static Format>, found: bool) -> Result<()> {
+        let name = one_line(input.name(), usize::MAX);
+        // A file may be named twice, or named and found.
+        if let Some(path) = input.path().and_then(|path| path.canonicalize().ok())
+            && !self.seen.insert(path)
+        {
+            return Ok(());
+        }
+        match Recording::open(input, format) {
+            Ok(recording) => self.recordings.push(recording),
+            Err(ReadError::Io(error)) if found => complain("warning:", GUARD, &format!("cannot read {name}: {error}"))?,
+            Err(ReadError::Io(error)) => return Err(error).with_context(|| format!("cannot read {name}")),
+            Err(error) => {
+                let unknown = matches!(error, ReadError::UnknownFormat);
+                let words = format!("{name}: {error}");
+                if found {
+                    complain("warning:", GUARD, &words)?;
+                } else if self.strict {
+                    bail!("{words}{}", if unknown { signs() } else { String::new() });
+                } else {
+                    self.fails(&words)?;
+                }
+                self.unknown |= unknown;
+            }
+        }
+        Ok(())
     }
-    Ok(search(path)?)
+
+    fn fails(&mut self, words: &str) -> io::Result<()> {
+        self.failed += 1;
+        complain("error:", BAD, words)
+    }
+}
+
+fn complain(what: &str, style: Style, words: &str) -> io::Result<()> {
+    writeln!(anstream::stderr(), "{} {words}", styled(style, what))
+}
+
+fn inputs(path: &Path) -> Result<Found> {
+    let spooled = |stream: &mut dyn Read| -> Result<Found> {
+        let name = path.display().to_string();
+        let input = Input::spooled(name.clone(), stream).with_context(|| format!("cannot read {name}"))?;
+        Ok(Found { inputs: vec![input], unreadable: Vec::new() })
+    };
+    if path.as_os_str() == "-" {
+        return spooled(&mut io::stdin().lock());
+    }
+    // A pipe can be read only once.
+    match path.metadata() {
+        Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => spooled(&mut File::open(path)?),
+        _ => Ok(search(path)?),
+    }
 }
 
 /// What was looked for in a file.
@@ -130,7 +189,14 @@ fn signs() -> String {
 pub struct Job<'a> {
     pub recording: &'a Recording,
     inherited: Inherited,
-    complaints: Vec<Skipped>,
+    complaints: Complaints,
+}
+
+/// The first lines of a recording that could not be read, and how many more there are.
+#[derive(Default)]
+pub struct Complaints {
+    shown: Vec<Skipped>,
+    more: usize,
 }
 
 impl Job<'_> {
@@ -145,7 +211,7 @@ impl Job<'_> {
 /// Keeps the first lines that could not be read.
 struct Noting<'a> {
     watcher: &'a mut dyn Watcher,
-    complaints: &'a mut Vec<Skipped>,
+    complaints: &'a mut Complaints,
 }
 
 impl Watcher for Noting<'_> {
@@ -158,8 +224,10 @@ impl Watcher for Noting<'_> {
     }
 
     fn skipped(&mut self, skipped: &Skipped) {
-        if self.complaints.len() < SHOWN_LINES {
-            self.complaints.push(skipped.clone());
+        if self.complaints.shown.len() < SHOWN_LINES {
+            self.complaints.shown.push(skipped.clone());
+        } else {
+            self.complaints.more += 1;
         }
         self.watcher.skipped(skipped);
     }
@@ -187,15 +255,21 @@ impl Corpus {
             out,
             |place, outlet| {
                 let recording = recordings.get(place)?;
-                let mut job = Job { recording, inherited: lineages.inherited(place), complaints: Vec::new() };
+                let mut job =
+                    Job { recording, inherited: lineages.inherited(place), complaints: Complaints::default() };
                 let result = work(&mut job, outlet);
                 Some((result, job.complaints))
             },
             |worked: Worked<T>| {
                 let Some((result, complaints)) = worked else { return Ok(()) };
-                for Skipped { file, line, reason } in &complaints {
-                    let warning = styled(GUARD, "warning:");
-                    progress.suspend(|| complain(&format!("{warning} {file}:{line}: left out: {reason}")))?;
+                let place = |skipped: &Skipped| format!("{}:{}", one_line(&skipped.file, usize::MAX), skipped.line);
+                for skipped in &complaints.shown {
+                    let words = format!("{}: left out: {}", place(skipped), one_line(&skipped.reason, 300));
+                    progress.suspend(|| complain("warning:", GUARD, &words))?;
+                }
+                if let (Some(last), true) = (complaints.shown.last(), complaints.more > 0) {
+                    let words = format!("{}: and {} more left out after it", place(last), complaints.more);
+                    progress.suspend(|| complain("warning:", GUARD, &words))?;
                 }
                 match result {
                     Ok(result) => {
@@ -204,7 +278,7 @@ impl Corpus {
                     }
                     Err(error) => {
                         failed += 1;
-                        Ok(progress.suspend(|| complain(&format!("{} {error:#}", styled(BAD, "error:"))))?)
+                        Ok(progress.suspend(|| complain("error:", BAD, &format!("{error:#}")))?)
                     }
                 }
             },
@@ -234,6 +308,14 @@ impl Corpus {
         Ok(())
     }
 
+    /// Whether a file is one of the inputs.
+    pub fn reads(&self, file: &Path) -> bool {
+        let same = |path: &Path| {
+            path.canonicalize().ok().zip(file.canonicalize().ok()).is_some_and(|(one, other)| one == other)
+        };
+        self.recordings.iter().filter_map(|recording| recording.input().path()).any(same)
+    }
+
     /// How many files could not be read that were named, or recognised.
     pub fn failed(&self) -> usize {
         self.failed
@@ -241,4 +323,4 @@ impl Corpus {
 }
 
 /// What comes of a recording, and the lines of it that could not be read.
-pub type Worked<T> = Option<(Result<T>, Vec<Skipped>)>;
+pub type Worked<T> = Option<(Result<T>, Complaints)>;

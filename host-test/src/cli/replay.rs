@@ -17,6 +17,7 @@ pub use self::table::table;
 pub use self::timeline::Timeline;
 
 use self::json::Json;
+use super::advice::Advisor;
 use super::config::ConfigFile;
 use super::report::{Collector, Report};
 use super::text::{BAD, count, styled};
@@ -97,9 +98,12 @@ pub fn run(args: &Args, source: &Source, out: &mut dyn Write) -> Result<ExitCode
     let config = args.config.as_deref().map(ConfigFile::read).transpose()?;
     let component = source.load()?;
     let guard = || ConfigFile::guard_or_default(config.as_ref(), &component);
-    let mut report = Report::wanted(args.report.as_deref(), &guard()?)?;
+    let first = guard()?;
+    let mut corpus = args.corpus.open(true)?;
+    let mut report = Report::wanted(args.report.as_deref(), &corpus, &first, Advisor::new(config.as_ref())?)?;
     let wanted = report.is_some();
-    let mut corpus = args.corpus.open()?;
+    // Who closes the output still gets the page.
+    let out = &mut Lenient { out, goes_on: wanted, closed: false };
     let mut all = Vec::new();
     corpus.each(
         out,
@@ -131,6 +135,32 @@ pub fn run(args: &Args, source: &Source, out: &mut dyn Write) -> Result<ExitCode
     }
     report.map(Report::finish).transpose()?;
     Ok(status(corpus.failed())?)
+}
+
+/// Output that goes on when nobody reads it any more, if there is something else to make.
+struct Lenient<'a> {
+    out: &'a mut dyn Write,
+    goes_on: bool,
+    closed: bool,
+}
+
+impl Write for Lenient<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.closed {
+            return Ok(bytes.len());
+        }
+        match self.out.write(bytes) {
+            Err(error) if self.goes_on && error.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed = true;
+                Ok(bytes.len())
+            }
+            written => written,
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.closed { Ok(()) } else { self.out.flush() }
+    }
 }
 
 /// Whoever prints the replay of a recording.

@@ -6,43 +6,46 @@ mod chart;
 mod page;
 mod strip;
 
-use std::io::Write;
+use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use loop_guard::Guard;
 use loop_guard::recorded::{Agent, Skipped};
 use loop_guard::replay::{Moment, Place, Watcher};
 use loop_guard::tune::{Study, StudyWatcher};
-use tempfile::NamedTempFile;
 
 pub use self::strip::{Strip, Strips};
 
+use super::advice::Advisor;
+use super::corpus::Corpus;
 use super::replay::Row;
 
 /// A page that is being collected.
 pub struct Report {
     path: PathBuf,
-    /// What will be the page, and goes away if it is not finished.
-    file: NamedTempFile,
     /// The configuration in force.
     config: String,
+    advisor: Advisor,
     study: Study,
     sessions: Vec<(Row, Strip)>,
 }
 
 impl Report {
-    /// Begins a page where one is wanted.
-    pub fn wanted(path: Option<&Path>, guard: &Guard) -> Result<Option<Self>> {
-        path.map(|path| Self::create(path, guard)).transpose()
-    }
-
-    /// Begins a page; the guard tells which configuration is in force. Fails if there is no place for it.
-    fn create(path: &Path, guard: &Guard) -> Result<Self> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let file = NamedTempFile::new_in(folder).with_context(|| format!("cannot write {}", path.display()))?;
-        let config = guard.describe()?;
-        Ok(Self { path: path.to_owned(), file, config, study: Study::default(), sessions: Vec::new() })
+    /// Begins a page where one is wanted; the guard tells which configuration is in force. Fails if it could not be written in the end.
+    pub fn wanted(path: Option<&Path>, corpus: &Corpus, guard: &Guard, advisor: Advisor) -> Result<Option<Self>> {
+        let Some(path) = path else { return Ok(None) };
+        let shown = path.display();
+        if corpus.reads(path) {
+            bail!("cannot write {shown}: it is one of the recorded sessions");
+        }
+        let exists = path.exists();
+        OpenOptions::new().append(true).create(true).open(path).with_context(|| format!("cannot write {shown}"))?;
+        if !exists {
+            fs::remove_file(path)?;
+        }
+        let (study, sessions) = (Study::default(), Vec::new());
+        Ok(Some(Self { path: path.to_owned(), config: guard.describe()?, advisor, study, sessions }))
     }
 
     /// Adds the agents of a recording.
@@ -58,25 +61,9 @@ impl Report {
             let totals = &row.totals;
             std::cmp::Reverse((totals.stuck, totals.polling, totals.longest_run, totals.calls))
         });
-        let shown = self.path.display().to_string();
-        let page = page::page(&self.config, &self.study, &self.sessions).into_string();
-        self.file.write_all(page.as_bytes()).with_context(|| format!("cannot write {shown}"))?;
-        readable_as_any_new_file(&self.file, &self.path)?;
-        self.file.persist(&self.path).with_context(|| format!("cannot write {shown}"))?;
-        Ok(())
+        let page = page::page(&self.config, &self.advisor, &self.study, &self.sessions).into_string();
+        fs::write(&self.path, page).with_context(|| format!("cannot write {}", self.path.display()))
     }
-}
-
-/// A temporary file is for its owner alone; a page is not.
-#[cfg(unix)]
-fn readable_as_any_new_file(file: &NamedTempFile, _path: &Path) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    Ok(file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?)
-}
-
-#[cfg(not(unix))]
-fn readable_as_any_new_file(_file: &NamedTempFile, _path: &Path) -> Result<()> {
-    Ok(())
 }
 
 /// What the page needs of one recording.

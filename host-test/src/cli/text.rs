@@ -26,7 +26,8 @@ pub fn one_line(text: &str, max: usize) -> String {
             shown.push('…');
             break;
         }
-        if character.is_control() {
+        // Those that change the direction of what follows are no better.
+        if character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
             shown.extend(character.escape_default());
         } else {
             shown.push(character);

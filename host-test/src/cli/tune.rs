@@ -9,10 +9,11 @@ use anyhow::Result;
 use clap::ValueEnum;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
-use loop_guard::tune::{Advice, Study, Sweep, ToolUse};
+use loop_guard::tune::{Study, Sweep, ToolUse};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::advice::Advisor;
 use super::config::ConfigFile;
 use super::replay::{rows, status};
 use super::report::{Collector, Report};
@@ -31,7 +32,7 @@ const SHOWN_TOOLS: usize = 20;
 pub struct Args {
     #[command(flatten)]
     corpus: corpus::Args,
-    /// A configuration whose include and exclude are to hold [default: the guard's defaults]
+    /// A configuration that is to hold in all but its thresholds [default: the guard's defaults]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// What to print
@@ -72,9 +73,11 @@ pub fn run(args: &Args, source: &Source, out: &mut dyn Write) -> Result<ExitCode
     let config = args.config.as_deref().map(ConfigFile::read).transpose()?;
     let component = source.load()?;
     let guard = || ConfigFile::guard_or_default(config.as_ref(), &component);
-    let mut report = Report::wanted(args.report.as_deref(), &guard()?)?;
-    let wanted = report.is_some();
-    let mut corpus = args.corpus.open()?;
+    let first = guard()?;
+    let advisor = || Advisor::new(config.as_ref());
+    let mut corpus = args.corpus.open(false)?;
+    let mut report = Report::wanted(args.report.as_deref(), &corpus, &first, advisor()?)?;
+    let (wanted, advisor) = (report.is_some(), advisor()?);
     let mut study = Study::default();
     corpus.each(
         &mut io::sink(),
@@ -94,14 +97,14 @@ pub fn run(args: &Args, source: &Source, out: &mut dyn Write) -> Result<ExitCode
         },
     )?;
     match args.output {
-        Output::Text => text(&study, out)?,
-        Output::Json => json(&study, out)?,
+        Output::Text => text(&study, &advisor, out)?,
+        Output::Json => json(&study, &advisor, out)?,
     }
     report.map(Report::finish).transpose()?;
     Ok(status(corpus.failed())?)
 }
 
-fn text(study: &Study, out: &mut dyn Write) -> io::Result<()> {
+fn text(study: &Study, advisor: &Advisor, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", styled(STRONG, "Reminders, by the first threshold"))?;
     thresholds(&study.sweep(), out)?;
     let words = "\
@@ -118,7 +121,7 @@ a stuck streak: the agent helps itself. Calls saved came after a stuck notice, i
         writeln!(out, "{}", styled(FAINT, words))?;
     }
     writeln!(out, "\n{}", styled(STRONG, "A configuration for these sessions"))?;
-    write!(out, "{}", advice(study))
+    write!(out, "{}", advisor.yaml(study))
 }
 
 fn thresholds(sweeps: &[Sweep], out: &mut dyn Write) -> io::Result<()> {
@@ -192,37 +195,6 @@ fn right(table: &mut Table, from: usize) {
     table.column_iter_mut().skip(from).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
 }
 
-/// The configuration in YAML, with what it is based on.
-pub fn advice(study: &Study) -> String {
-    let Advice { thresholds, exclude, limits, sweep } = study.advice();
-    let quoted = |text: &str| serde_json::to_string(text).unwrap_or_default();
-    let sessions = count(study.sessions(), "session");
-    let mut yaml = format!("# Based on {sessions} with {}.\nrepeatToolReminder:\n", count(study.calls(), "call"));
-    if sweep.saved == 0 {
-        yaml += "  # No streak of equal calls shows what to choose: these are the defaults.\n";
-    } else {
-        let Sweep { threshold, stuck_notices, polling_notices, needless_notices, saved, .. } = sweep;
-        yaml += &format!(
-            "  # First at {threshold}: {}, {polling_notices} of them on polls, {needless_notices} as the agent helped itself; \
-             {} after the stuck ones.\n",
-            count(stuck_notices + polling_notices, "notice"),
-            count(saved, "repeated call"),
-        );
-    }
-    yaml += &format!("  thresholds: {thresholds:?}\n");
-    if !exclude.is_empty() {
-        yaml += "  # Their repeated calls brought changing results.\n";
-        yaml += &format!("  exclude: [{}]\n", exclude.iter().map(|tool| quoted(tool)).collect::<Vec<_>>().join(", "));
-    }
-    if !limits.is_empty() {
-        yaml += "toolCallLimit:\n  # No more than 1 of 100 steps with such a tool had more calls of it.\n  limits:\n";
-        for (tool, limit) in limits {
-            yaml += &format!("    {}: {limit}\n", quoted(&tool));
-        }
-    }
-    yaml
-}
-
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 enum Line<'a> {
@@ -255,7 +227,7 @@ enum Line<'a> {
     },
 }
 
-fn json(study: &Study, out: &mut dyn Write) -> Result<()> {
+fn json(study: &Study, advisor: &Advisor, out: &mut dyn Write) -> Result<()> {
     let mut print = |line: &Line<'_>| -> Result<()> {
         serde_json::to_writer(&mut *out, line)?;
         Ok(writeln!(out)?)
@@ -298,6 +270,6 @@ fn json(study: &Study, out: &mut dyn Write) -> Result<()> {
         })?;
     }
     let (sessions, calls, stepless_calls) = (study.sessions(), study.calls(), study.stepless_calls());
-    let config = RawValue::from_string(study.advice().config())?;
+    let config = RawValue::from_string(advisor.json(study))?;
     print(&Line::Configuration { sessions, calls, stepless_calls, config: &config })
 }

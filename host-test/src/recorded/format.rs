@@ -22,6 +22,8 @@ pub struct Format {
     pub(super) recognises: fn(&Probe<'_>) -> bool,
     /// What a piece says of the session as a whole, where pieces do.
     pub(super) identify: Option<fn(&Probe<'_>, &mut Identity)>,
+    /// Whether a file may hold a call twice, so that a call id that was seen before is no new call. Elsewhere ids recur.
+    pub(super) repeats_calls: bool,
     /// What of a result is the same each time that the result is.
     pub(super) steady: fn(&str) -> Cow<'_, str>,
     /// A reader for one input.

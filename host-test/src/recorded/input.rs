@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
-use std::path::PathBuf;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flate2::bufread::MultiGzDecoder;
+use tempfile::NamedTempFile;
 
 /// Something that holds a recording, and can be read more than once.
 #[derive(Clone)]
@@ -30,8 +31,7 @@ pub(super) struct Part {
 #[derive(Debug, Clone)]
 enum Source {
     File(PathBuf),
-    /// A file that has no name any more.
-    Spooled(Arc<File>),
+    Spooled(Arc<NamedTempFile>),
     Bytes(Arc<[u8]>),
 }
 
@@ -59,14 +59,14 @@ impl Input {
         Self { parts: vec![Part { name: name.clone(), source: Source::Bytes(bytes) }], name, size, progress: silent() }
     }
 
-    /// A stream that can be read only once: it is copied to a temporary file, which goes away with the process.
+    /// A stream that can be read only once: it is copied to a temporary file, which goes away with the input.
     ///
     /// # Errors
     ///
     /// If it cannot be read, or the file not be written.
     pub fn spooled(name: impl Into<String>, mut stream: impl Read) -> io::Result<Self> {
         let name = name.into();
-        let mut file = tempfile::tempfile()?;
+        let mut file = NamedTempFile::new()?;
         let size = io::copy(&mut stream, &mut file)?;
         let parts = vec![Part { name: name.clone(), source: Source::Spooled(Arc::new(file)) }];
         Ok(Self { parts, name, size, progress: silent() })
@@ -84,6 +84,14 @@ impl Input {
         let name =
             if self.parts.len() > 1 { self.name.strip_suffix("events").unwrap_or(&self.name) } else { &self.name };
         name.trim_end_matches(is_separator).rsplit(is_separator).next().unwrap_or(name)
+    }
+
+    /// Its first file, if it has files.
+    pub fn path(&self) -> Option<&Path> {
+        match self.parts.first().map(|part| &part.source) {
+            Some(Source::File(path)) => Some(path),
+            _ => None,
+        }
     }
 
     /// Its size in bytes, as it lies on the disk.
@@ -136,11 +144,8 @@ impl Source {
             Self::Bytes(bytes) => Ok(Box::new(Cursor::new(Arc::clone(bytes)))),
             Self::File(path) if path.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "a directory")),
             Self::File(path) => Ok(Box::new(File::open(path)?)),
-            Self::Spooled(file) => {
-                let mut file = file.try_clone()?;
-                file.seek(SeekFrom::Start(0))?;
-                Ok(Box::new(file))
-            }
+            // Each reader has a place of its own in it.
+            Self::Spooled(file) => Ok(Box::new(file.reopen()?)),
         }
     }
 }

@@ -19,6 +19,10 @@ pub struct Log<'a> {
     touched: Vec<usize>,
     /// The name of the input, for sessions without an id.
     name: &'a str,
+    /// Whether the format may write a call twice, so that a call id that was seen before is no new call.
+    repeats_calls: bool,
+    /// How often a session of this name began.
+    begun: HashMap<String, usize>,
     bad: Vec<Bad>,
 }
 
@@ -31,14 +35,24 @@ pub struct Bad {
 }
 
 impl<'a> Log<'a> {
-    pub fn new(name: &'a str, inherited: &'a Inherited, sink: &'a mut dyn Sink) -> Self {
+    pub fn new(name: &'a str, repeats_calls: bool, inherited: &'a Inherited, sink: &'a mut dyn Sink) -> Self {
         let (agents, places, touched, bad) = (Vec::new(), HashMap::new(), Vec::new(), Vec::new());
-        Self { sink, inherited, agents, places, last: 0, touched, name, bad }
+        let begun = HashMap::new();
+        Self { sink, inherited, agents, places, last: 0, touched, name, repeats_calls, begun, bad }
     }
 
     /// The name of the input.
     pub fn name(&self) -> &'a str {
         self.name
+    }
+
+    /// A name for a session that begins. One that another session of the input has as well is numbered: data sets hold many attempts at
+    /// one task.
+    pub fn begin(&mut self, session: Option<String>) -> String {
+        let session = session.filter(|session| !session.is_empty()).unwrap_or_else(|| self.name.to_owned());
+        let number = self.begun.entry(session.clone()).or_default();
+        *number += 1;
+        if *number == 1 { session } else { format!("{session}#{number}") }
     }
 
     /// The log of the one agent of a session.
@@ -56,7 +70,7 @@ impl<'a> Log<'a> {
                 Some(place) => *place,
                 None => {
                     self.sink.agent(&agent);
-                    self.agents.push(AgentLog::new(agent.clone(), self.inherited.prefix()));
+                    self.agents.push(AgentLog::new(agent.clone(), self.repeats_calls, self.inherited.prefix()));
                     self.places.insert(agent, self.agents.len() - 1);
                     self.agents.len() - 1
                 }
@@ -75,6 +89,10 @@ impl<'a> Log<'a> {
 
     /// What could not be read of the last piece.
     pub fn take_bad(&mut self) -> Vec<Bad> {
+        for place in &self.touched {
+            let too_large = self.agents.get_mut(*place).map(|agent| std::mem::take(&mut agent.too_large));
+            self.bad.extend(too_large.unwrap_or_default().into_iter().map(|reason| Bad { address: 0, reason }));
+        }
         std::mem::take(&mut self.bad)
     }
 
@@ -100,9 +118,15 @@ impl<'a> Log<'a> {
     }
 }
 
+/// What a guard takes of one text at the most, unless its host allows more: see [`Limits`](crate::Limits).
+const MOST_BYTES: usize = 32 << 20;
+
 /// The log of one agent.
 pub struct AgentLog {
     agent: Agent,
+    repeats_calls: bool,
+    /// What is wrong with calls that no guard takes.
+    too_large: Vec<String>,
     step: Option<Step>,
     /// The numbers of the step that was begun last; 0 for none.
     turn: u32,
@@ -136,9 +160,11 @@ enum State {
 }
 
 impl AgentLog {
-    fn new(agent: Agent, prefix: Option<Prefix>) -> Self {
+    fn new(agent: Agent, repeats_calls: bool, prefix: Option<Prefix>) -> Self {
         Self {
             agent,
+            repeats_calls,
+            too_large: Vec::new(),
             step: None,
             turn: 0,
             number: 0,
@@ -199,7 +225,7 @@ impl AgentLog {
         self.step = Some(Step { numbers: Some((turn, step)), prompted, happened: OpenStep::default() });
     }
 
-    /// A call. One that has been read before is left out.
+    /// A call. One that has been read before is left out, where the format may write a call twice or it has no outcome yet.
     pub fn call(&mut self, id: impl Into<String>, tool: impl Into<String>, arguments: impl Into<String>) {
         self.nested_call(id, tool, arguments, None);
     }
@@ -212,8 +238,15 @@ impl AgentLog {
         arguments: impl Into<String>,
         parent: Option<String>,
     ) {
-        let id = id.into();
-        if self.calls.contains_key(&self.key(&id)) {
+        let (id, tool, arguments) = (id.into(), tool.into(), arguments.into());
+        match self.calls.get(&self.key(&id)) {
+            // Ids of some models recur.
+            Some(State::Answered) if !self.repeats_calls => {}
+            Some(_) => return,
+            None => {}
+        }
+        if id.len().max(tool.len()).max(arguments.len()) > MOST_BYTES {
+            self.too_large.push(format!("a call with more than {MOST_BYTES} bytes, which is more than a guard takes"));
             return;
         }
         let in_vain = |parent: &String| self.calls.get(&self.key(parent)) == Some(&State::NotDispatched);
@@ -221,13 +254,13 @@ impl AgentLog {
             return self.not_dispatched(&id);
         }
         self.calls.insert(self.key(&id), State::Running);
-        let call = Call { id, tool: tool.into(), arguments: arguments.into() };
+        let call = Call { id, tool, arguments };
         self.happened().call(call, parent);
     }
 
     /// A call that may have no id: such calls are numbered from 1.
     pub fn call_or_number(&mut self, id: Option<String>, tool: impl Into<String>, arguments: impl Into<String>) {
-        let id = id.unwrap_or_else(|| {
+        let id = id.filter(|id| !id.is_empty()).unwrap_or_else(|| {
             let number = (self.calls.len() + 1).to_string();
             self.numbered.push_back(number.clone());
             number
@@ -237,7 +270,7 @@ impl AgentLog {
 
     /// The outcome of a call that may have no id: that of the first one of the step without an id and an outcome.
     pub fn result_or_next(&mut self, id: Option<String>, result: CallResult) {
-        if let Some(id) = id.or_else(|| self.numbered.pop_front()) {
+        if let Some(id) = id.filter(|id| !id.is_empty()).or_else(|| self.numbered.pop_front()) {
             self.result(id, result);
         }
     }

@@ -190,6 +190,11 @@ fn are_lines(text: &[u8]) -> bool {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).trim_ascii();
     let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_end();
     let last = text.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let begins_like_json = matches!(first.first(), Some(b'{' | b'['));
+    if !begins_like_json && text.len() > first.len() {
+        // No JSON text that is read here begins like that.
+        return true;
+    }
     // Text that spans lines breaks them after an opening bracket or a comma.
     let spans_lines =
         first.starts_with(b"[{") || matches!(first, b"[" | b"{") || first.ends_with(b"[") || first.ends_with(b",");

@@ -123,7 +123,7 @@ impl Recording {
                 ControlFlow::Continue(())
             })?;
         }
-        let mut log = Log::new(self.input.short_name(), inherited, sink);
+        let mut log = Log::new(self.input.short_name(), self.format.repeats_calls, inherited, sink);
         visit(&self.input, &mut |found| {
             match found {
                 Found::Piece(piece) => read_piece(&mut *reader, piece, &mut log),

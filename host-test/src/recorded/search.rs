@@ -38,47 +38,66 @@ pub enum SearchError {
     NoMatch(String),
 }
 
+/// What a search found.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The inputs, sorted by their paths.
+    pub inputs: Vec<Input>,
+    /// What could not be looked at on the way.
+    pub unreadable: Vec<SearchError>,
+}
+
 /// How the names of recorded sessions end.
 const ENDINGS: [&str; 4] = ["json", "jsonl", "ndjson", "traj"];
 const ENDINGS_TEXT: &str = ".json, .jsonl, .ndjson, .traj";
 const COMPRESSED: [&str; 3] = ["gz", "zst", "zstd"];
 
 /// The inputs that `path` names: a file; in a folder, searched to the bottom, all files whose names end like a recorded
-/// session's; what a pattern (`*`, `?`, `[…]`, `**`) matches. Sorted by their paths. Found says whether a search brought it.
+/// session's; what a pattern (`*`, `?`, `[…]`, `**`) matches. Links are followed.
 ///
 /// # Errors
 ///
 /// Any [`SearchError`].
-pub fn search(path: &Path) -> Result<Vec<Input>, SearchError> {
+pub fn search(path: &Path) -> Result<Found, SearchError> {
     if path.is_dir() {
         return folder(path);
     }
     let pattern = path.to_string_lossy();
     if path.exists() || !pattern.contains(['*', '?', '[']) {
-        return Ok(vec![Input::file(path)]);
+        return Ok(Found { inputs: vec![Input::file(path)], unreadable: Vec::new() });
     }
     let wrong = |error| SearchError::Pattern { pattern: pattern.to_string(), error };
-    let mut inputs = Vec::new();
+    let mut all = Found::default();
     for found in glob::glob(&pattern).map_err(wrong)? {
         let found = found
             .map_err(|error| SearchError::Folder { path: error.path().display().to_string(), error: error.into() })?;
         if found.is_dir() {
-            inputs.extend(folder(&found)?);
+            match folder(&found) {
+                Ok(found) => {
+                    all.inputs.extend(found.inputs);
+                    all.unreadable.extend(found.unreadable);
+                }
+                Err(error) => all.unreadable.push(error),
+            }
         } else {
-            inputs.push(Input::file(found));
+            all.inputs.push(Input::file(found));
         }
     }
-    if inputs.is_empty() { Err(SearchError::NoMatch(pattern.into_owned())) } else { Ok(inputs) }
+    if all.inputs.is_empty() { Err(SearchError::NoMatch(pattern.into_owned())) } else { Ok(all) }
 }
 
-fn folder(path: &Path) -> Result<Vec<Input>, SearchError> {
-    let mut inputs = Vec::new();
+fn folder(path: &Path) -> Result<Found, SearchError> {
+    let (mut inputs, mut unreadable) = (Vec::new(), Vec::new());
     let mut events: Vec<(PathBuf, Vec<PathBuf>)> = Vec::new();
-    for entry in WalkDir::new(path).sort_by_file_name() {
-        let entry = entry.map_err(|error| {
-            let path = error.path().unwrap_or(path).display().to_string();
-            SearchError::Folder { path, error: error.into() }
-        })?;
+    for entry in WalkDir::new(path).follow_links(true).sort_by_file_name() {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                let path = error.path().unwrap_or(path).display().to_string();
+                unreadable.push(SearchError::Folder { path, error: error.into() });
+                continue;
+            }
+        };
         let file = entry.path();
         if !entry.file_type().is_file() || !could_be_recorded(file) {
             continue;
@@ -97,7 +116,10 @@ fn folder(path: &Path) -> Result<Vec<Input>, SearchError> {
         inputs.push(Input::folder(folder, files));
     }
     inputs.sort_by(|one, other| one.name().cmp(other.name()));
-    if inputs.is_empty() { Err(SearchError::NothingIn(path.display().to_string())) } else { Ok(inputs) }
+    if inputs.is_empty() && unreadable.is_empty() {
+        return Err(SearchError::NothingIn(path.display().to_string()));
+    }
+    Ok(Found { inputs, unreadable })
 }
 
 fn could_be_recorded(file: &Path) -> bool {

@@ -1,6 +1,6 @@
 //! The timeline of a session, call by call. Stretches where nothing happens are folded.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io::{self, Write};
 
 use loop_guard::recorded::{Agent, Call, Recording};
@@ -25,6 +25,7 @@ pub struct Timeline<'a> {
     source: String,
     full: bool,
     agents: Vec<(Agent, Strip)>,
+    places: HashMap<Agent, usize>,
     /// The agent that was written of last.
     last: Option<Agent>,
 }
@@ -61,8 +62,8 @@ struct Shown {
 
 impl<'a> Timeline<'a> {
     pub fn new(recording: &Recording, full: bool, out: &'a mut dyn Write) -> Self {
-        let source = format!("({}, {})", recording.input().name(), recording.format().name);
-        Self { out, broken: Ok(()), source, full, agents: Vec::new(), last: None }
+        let source = format!("({}, {})", one_line(recording.input().name(), usize::MAX), recording.format().name);
+        Self { out, broken: Ok(()), source, full, agents: Vec::new(), places: HashMap::new(), last: None }
     }
 
     /// Tells what is left.
@@ -104,11 +105,13 @@ impl<'a> Timeline<'a> {
 
 impl Watcher for Timeline<'_> {
     fn agent(&mut self, agent: &Agent) {
+        self.places.insert(agent.clone(), self.agents.len());
         self.agents.push((agent.clone(), Strip::default()));
     }
 
     fn moment(&mut self, agent: &Agent, place: Place, moment: &Moment<'_>) {
-        let Some((_, strip)) = self.agents.iter_mut().rev().find(|(known, _)| known == agent) else { return };
+        let place_of_agent = self.places.get(agent).copied().unwrap_or_default();
+        let Some((_, strip)) = self.agents.get_mut(place_of_agent) else { return };
         match *moment {
             Moment::Step { prompted } => {
                 strip.open.iter_mut().for_each(|shown| shown.done = true);

@@ -6,12 +6,12 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::Strip;
 use super::chart::{Bar, bars};
+use crate::cli::advice::Advisor;
 use crate::cli::replay::Row;
 use crate::cli::text::count;
-use crate::cli::tune;
 
 /// How many sessions have a timeline: the most stuck ones.
-const MOST_TIMELINES: usize = 200;
+const MOST_TIMELINES: usize = 2000;
 
 /// How many tools have a chart.
 const MOST_TOOLS: usize = 12;
@@ -19,7 +19,7 @@ const MOST_TOOLS: usize = 12;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-pub fn page(config: &str, study: &Study, sessions: &[(Row, Strip)]) -> Markup {
+pub fn page(config: &str, advisor: &Advisor, study: &Study, sessions: &[(Row, Strip)]) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -44,7 +44,7 @@ pub fn page(config: &str, study: &Study, sessions: &[(Row, Strip)]) -> Markup {
                     (figures(sessions))
                     (thresholds(study))
                     (quotas(study))
-                    (configuration(config, study))
+                    (configuration(config, advisor, study))
                     (table(sessions))
                     (timelines(sessions))
                 }
@@ -188,13 +188,13 @@ fn tool_row(tool: &ToolUse) -> Markup {
     }
 }
 
-fn configuration(config: &str, study: &Study) -> Markup {
+fn configuration(config: &str, advisor: &Advisor, study: &Study) -> Markup {
     html! {
         section aria-labelledby="configuration" {
             h2 #configuration { "A configuration for these sessions" }
-            pre #advice tabindex="0" { (tune::advice(study)) }
+            pre #advice tabindex="0" { (advisor.yaml(study)) }
             p { button #copy type="button" { "Copy" } " " span #copied role="status" {} }
-            p.hidden data-config=(study.advice().config()) {}
+            p.hidden data-config=(advisor.json(study)) {}
             details { summary { "What the sessions were replayed with" } pre #in-force tabindex="0" { (config) } }
         }
     }
@@ -261,12 +261,12 @@ fn timelines(sessions: &[(Row, Strip)]) -> Markup {
     html! {
         section aria-labelledby="timelines" {
             h2 #timelines { "Timelines" }
-            p { "A cell is a call. Identical calls of a session have the same colour; a call that was made once is grey." }
+            p { "A cell is a call. Identical calls of a session have the same colour, where it has no more than 36 repeated ones: the rest of those are dark grey. A call that was made once is light grey." }
             p.legend {
                 svg.key width="16" height="10" aria-hidden="true" { path.notice d="M2 1h11l-5.5 6z" {} } " the guard reminds "
                 svg.key width="16" height="10" aria-hidden="true" { path.refused d="M3 3h9v3h-9z" {} } " denied, or asked about "
                 svg.key width="16" height="14" aria-hidden="true" { path.failed d="M4 3l7 7m0 -7l-7 7" {} } " failed "
-                svg.key width="8" height="14" aria-hidden="true" { path.prompt d="M4 0v14" {} } " a person's message"
+                svg.key width="8" height="14" aria-hidden="true" { path.prompt d="M4 0v14" {} } " a person's message ⋯ rows of a long session in which no call follows its like, and the guard does nothing"
             }
             @for (number, (row, strip)) in sessions.iter().enumerate().take(MOST_TIMELINES) {
                 article #{"session-" (number)} {

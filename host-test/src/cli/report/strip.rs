@@ -10,25 +10,27 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::cli::text::{count, one_line};
 
-/// How many calls of a session are drawn, how many are in a row, and how many streaks are listed.
-const MOST_CELLS: usize = 4000;
+/// How many calls are in a row, how many rows are drawn even if nothing happens in them, how many at the most, and how many streaks are
+/// listed.
 const ROW: usize = 60;
+const ALL_ROWS: usize = 20;
+const MOST_ROWS: usize = 1000;
 const MOST_STREAKS: usize = 20;
 
 /// How many colours there are: those of the calls that were made most often.
-const COLOURS: usize = 12;
+const HUES: usize = 12;
+const COLOURS: usize = 3 * HUES;
 
 /// The size of a cell, and of the room above it for what the guard did.
 const WIDTH: usize = 16;
 const HEIGHT: usize = 18;
 const ABOVE: usize = 8;
+const GAP: usize = 20;
 
 /// The calls of an agent.
 #[derive(Debug, Default)]
 pub struct Strip {
     cells: Vec<Cell>,
-    /// How many more calls there were than are drawn.
-    more: usize,
     /// Which call is which: the tool and the arguments of its first making, and how often it was made.
     calls: Vec<(String, String, usize)>,
 }
@@ -48,7 +50,8 @@ struct Cell {
 pub struct Strips<'a> {
     guard: &'a Guard,
     hasher: RandomState,
-    agents: Vec<(Agent, Growing)>,
+    agents: Vec<Growing>,
+    places: HashMap<Agent, usize>,
     failed: Option<CallError>,
 }
 
@@ -63,25 +66,27 @@ struct Growing {
 
 impl<'a> Strips<'a> {
     pub fn new(guard: &'a Guard) -> Self {
-        Self { guard, hasher: RandomState::new(), agents: Vec::new(), failed: None }
+        Self { guard, hasher: RandomState::new(), agents: Vec::new(), places: HashMap::new(), failed: None }
     }
 
     /// The strips, in the order in which the agents appeared.
     pub fn finish(self) -> Result<Vec<Strip>, CallError> {
         match self.failed {
             Some(error) => Err(error),
-            None => Ok(self.agents.into_iter().map(|(_, growing)| growing.strip).collect()),
+            None => Ok(self.agents.into_iter().map(|growing| growing.strip).collect()),
         }
     }
 }
 
 impl Watcher for Strips<'_> {
     fn agent(&mut self, agent: &Agent) {
-        self.agents.push((agent.clone(), Growing::default()));
+        self.places.insert(agent.clone(), self.agents.len());
+        self.agents.push(Growing::default());
     }
 
     fn moment(&mut self, agent: &Agent, place: Place, moment: &Moment<'_>) {
-        let Some((_, growing)) = self.agents.iter_mut().rev().find(|(known, _)| known == agent) else { return };
+        let place_of_agent = self.places.get(agent).copied().unwrap_or_default();
+        let Some(growing) = self.agents.get_mut(place_of_agent) else { return };
         match moment {
             Moment::Step { prompted } => growing.prompted |= prompted,
             Moment::Began { call, decision, .. } => match self.guard.canonical(&call.arguments) {
@@ -104,10 +109,6 @@ impl Watcher for Strips<'_> {
 impl Growing {
     fn begin(&mut self, key: u64, call: &Call, place: Place, refused: bool) {
         let prompted = std::mem::take(&mut self.prompted);
-        if self.strip.cells.len() == MOST_CELLS {
-            self.strip.more += 1;
-            return;
-        }
         let number = *self.known.entry(key).or_insert_with(|| {
             self.strip.calls.push((one_line(&call.tool, 80), one_line(&call.arguments, 200), 0));
             self.strip.calls.len() - 1
@@ -127,11 +128,36 @@ struct Run<'a> {
 }
 
 impl Strip {
-    /// The colour of each call that was made more than once: the most frequent ones have colours of their own.
-    fn colours(&self) -> HashMap<usize, usize> {
+    /// The class of each call that was made more than once: the most frequent ones have colours of their own.
+    fn colours(&self) -> HashMap<usize, String> {
         let mut repeated: Vec<_> = self.calls.iter().enumerate().filter(|(_, (_, _, made))| *made > 1).collect();
         repeated.sort_by_key(|(number, (_, _, made))| (std::cmp::Reverse(*made), *number));
-        repeated.into_iter().enumerate().map(|(rank, (number, _))| (number, rank % COLOURS)).collect()
+        let class = |rank: usize| match rank {
+            COLOURS.. => "often".to_owned(),
+            _ => format!("c{} s{}", rank % HUES, rank / HUES),
+        };
+        repeated.into_iter().enumerate().map(|(rank, (number, _))| (number, class(rank))).collect()
+    }
+
+    /// The rows that are drawn, each with the number of calls that are left out before it.
+    fn rows(&self) -> Vec<(usize, &[Cell])> {
+        let all: Vec<&[Cell]> = self.cells.chunks(ROW).collect();
+        let is_eventful = |row: &[Cell]| {
+            row.windows(2).any(|cells| matches!(cells, [one, other] if one.call == other.call))
+                || row.iter().any(|cell| cell.noticed || cell.refused)
+        };
+        let (mut rows, mut left_out, few) = (Vec::new(), 0, all.len() <= ALL_ROWS);
+        for row in all {
+            if rows.len() < MOST_ROWS && (few || is_eventful(row)) {
+                rows.push((std::mem::take(&mut left_out), row));
+            } else {
+                left_out += row.len();
+            }
+        }
+        if left_out > 0 {
+            rows.push((left_out, &[]));
+        }
+        rows
     }
 
     fn runs(&self) -> Vec<Run<'_>> {
@@ -144,30 +170,45 @@ impl Strip {
     /// The strip as a drawing, and its longest streaks in words.
     pub fn markup(&self) -> Markup {
         let colours = self.colours();
-        let rows = self.cells.len().div_ceil(ROW);
-        let (width, height) = (ROW.min(self.cells.len()).max(1) * WIDTH, rows * (HEIGHT + ABOVE));
-        let class = |cell: &Cell| colours.get(&cell.call).map_or("once".to_owned(), |colour| format!("c{colour}"));
+        let rows = self.rows();
+        let gaps = rows.iter().filter(|(left_out, _)| *left_out > 0).count();
+        let rows_drawn = rows.iter().filter(|(_, row)| !row.is_empty()).count();
+        let (width, height) = (ROW.min(self.cells.len()).max(1) * WIDTH, rows_drawn * (HEIGHT + ABOVE) + gaps * GAP);
+        let mut y = 0;
         html! {
             svg class="strip" role="img" width=(width) height=(height) viewBox={"0 0 " (width) " " (height)} aria-label=(self.label()) {
-                @for (number, cell) in self.cells.iter().enumerate() {
-                    @let (x, y) = (number % ROW * WIDTH, number / ROW * (HEIGHT + ABOVE) + ABOVE);
-                    rect class=(class(cell)) x=(x) y=(y) width=(WIDTH - 1) height=(HEIGHT - 1) {
-                        title { (self.words(cell)) }
+                @for (left_out, row) in &rows {
+                    @if *left_out > 0 {
+                        text class="gap" x="0" y=(y + GAP - 5) { "⋯ " (count(*left_out, "call")) }
+                        ({ y += GAP; PreEscaped("") })
                     }
-                    @if cell.prompted { path class="prompt" d={"M" (x) " " (y - ABOVE) "v" (HEIGHT + ABOVE - 1)} {} }
-                    @if cell.status == Some(Status::Failed) { path class="failed" d={"M" (x + 4) " " (y + 5) "l7 7m0 -7l-7 7"} {} }
-                    @if cell.noticed { path class="notice" d={"M" (x + 2) " " (y - 7) "h11l-5.5 6z"} {} }
-                    @if cell.refused { path class="refused" d={"M" (x + 3) " " (y - 5) "h9v3h-9z"} {} }
+                    (self.row(row, y, &colours))
+                    ({ y += if row.is_empty() { 0 } else { HEIGHT + ABOVE }; PreEscaped("") })
                 }
             }
-            @if self.more > 0 { p.faint { "and " (count(self.more, "call")) " more, which are not drawn" } }
             (self.streaks(&colours))
+        }
+    }
+
+    fn row(&self, row: &[Cell], y: usize, colours: &HashMap<usize, String>) -> Markup {
+        let y = y + ABOVE;
+        html! {
+            @for (number, cell) in row.iter().enumerate() {
+                @let x = number * WIDTH;
+                rect class=(colours.get(&cell.call).map_or("once", String::as_str)) x=(x) y=(y) width=(WIDTH - 1) height=(HEIGHT - 1) {
+                    title { (self.words(cell)) }
+                }
+                @if cell.prompted { path class="prompt" d={"M" (x) " " (y - ABOVE) "v" (HEIGHT + ABOVE - 1)} {} }
+                @if cell.status == Some(Status::Failed) { path class="failed" d={"M" (x + 4) " " (y + 5) "l7 7m0 -7l-7 7"} {} }
+                @if cell.noticed { path class="notice" d={"M" (x + 2) " " (y - 7) "h11l-5.5 6z"} {} }
+                @if cell.refused { path class="refused" d={"M" (x + 3) " " (y - 5) "h9v3h-9z"} {} }
+            }
         }
     }
 
     fn label(&self) -> String {
         let longest = self.runs().iter().map(|run| run.cells.len()).max().unwrap_or_default();
-        format!("Timeline of {}; at most {longest} equal ones in a row", count(self.cells.len() + self.more, "call"))
+        format!("Timeline of {}; at most {longest} equal ones in a row", count(self.cells.len(), "call"))
     }
 
     fn words(&self, cell: &Cell) -> String {
@@ -178,7 +219,7 @@ impl Strip {
         format!("{turn}.{step} {tool} {arguments}{times}")
     }
 
-    fn streaks(&self, colours: &HashMap<usize, usize>) -> Markup {
+    fn streaks(&self, colours: &HashMap<usize, String>) -> Markup {
         let mut runs: Vec<_> = self.runs().into_iter().filter(|run| run.cells.len() > 1).collect();
         runs.sort_by_key(|run| std::cmp::Reverse(run.cells.len()));
         let more = runs.len().saturating_sub(MOST_STREAKS);
@@ -191,7 +232,7 @@ impl Strip {
                 @for Run { cells, call } in &runs {
                     @if let (Some(first), Some(last), Some((tool, arguments, _))) = (cells.first(), cells.last(), self.calls.get(*call)) {
                         li {
-                            span class={"swatch c" (colours.get(call).copied().unwrap_or_default())} aria-hidden="true" {}
+                            span class={"swatch " (colours.get(call).map_or("once", String::as_str))} aria-hidden="true" {}
                             b { (tool) " × " (cells.len()) } " "
                             span.faint { (first.place.turn) "." (first.place.step) " to " (last.place.turn) "." (last.place.step) } " "
                             code { (arguments) }

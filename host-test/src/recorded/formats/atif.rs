@@ -13,6 +13,7 @@ pub const FORMAT: Format = Format {
     signs: "an object with steps and a schema_version ATIF-…",
     recognises,
     identify: None,
+    repeats_calls: false,
     steady: as_it_is,
     reader: || Box::new(Atif),
 };
@@ -80,7 +81,10 @@ fn trajectory(json: &str, parent: Option<&str>, log: &mut Log<'_>) -> Result<(),
     let Trajectory { session_id, trajectory_id, steps, subagent_trajectories } = parse(json)?;
     let own = session_id.filter(|session| Some(session.as_str()) != parent);
     let id = parent.filter(|_| own.is_none()).and(trajectory_id);
-    let session = own.or(parent.map(str::to_owned)).unwrap_or_else(|| log.name().to_owned());
+    let session = match parent {
+        Some(parent) => own.unwrap_or_else(|| parent.to_owned()),
+        None => log.begin(own),
+    };
     let id = id.unwrap_or_else(|| session.clone());
     log.agent(&session, &id);
     for json in steps {

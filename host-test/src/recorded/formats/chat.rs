@@ -18,8 +18,9 @@ pub const FORMAT: Format = Format {
     signs: "an object with messages that have roles, or an array of such messages",
     recognises,
     identify: None,
+    repeats_calls: false,
     steady: as_it_is,
-    reader: || Box::<Chat>::default(),
+    reader: || Box::new(Chat),
 };
 
 fn recognises(object: &Probe<'_>) -> bool {
@@ -31,11 +32,7 @@ fn recognises(object: &Probe<'_>) -> bool {
     is_message(object) || object.objects("messages").iter().any(is_message)
 }
 
-#[derive(Default)]
-struct Chat {
-    /// The conversations that have been read.
-    conversations: usize,
-}
+struct Chat;
 
 /// An object that holds a conversation; whatever names it is its session.
 #[derive(Deserialize)]
@@ -55,22 +52,15 @@ struct Holder<'a> {
 impl Reader for Chat {
     fn read(&mut self, piece: &str, array: usize, log: &mut Log<'_>) -> Result<(), String> {
         let holder: Holder<'_> = parse(piece)?;
-        let numbered = |number: usize, log: &Log<'_>| match number {
-            0 | 1 => log.name().to_owned(),
-            number => format!("{}#{number}", log.name()),
-        };
         let Some(messages) = holder.messages else {
-            let session = numbered(array, log);
+            let session = match array {
+                0 | 1 => log.name().to_owned(),
+                array => format!("{}#{array}", log.name()),
+            };
             return message(piece, log.session(&session));
         };
-        self.conversations += 1;
-        let id = holder
-            .session_id
-            .or(holder.conversation_id)
-            .or(holder.instance_id)
-            .or(holder.id)
-            .map(|id| content(Some(id)));
-        let session = id.filter(|id| !id.is_empty()).unwrap_or_else(|| numbered(self.conversations, log));
+        let id = holder.session_id.or(holder.conversation_id).or(holder.instance_id).or(holder.id);
+        let session = log.begin(id.map(|id| content(Some(id))));
         conversation(&messages, &session, log);
         log.session(&session).end();
         Ok(())

@@ -24,6 +24,7 @@ pub const FORMAT: Format = Format {
     signs: "a line of type user or assistant with a message, and a sessionId or session_id",
     recognises,
     identify: Some(identify),
+    repeats_calls: true,
     steady: as_it_is,
     reader: || Box::<ClaudeCode>::default(),
 };

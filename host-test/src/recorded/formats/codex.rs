@@ -21,6 +21,7 @@ pub const FORMAT: Format = Format {
     signs: "a line of type session_meta, response_item, event_msg or turn_context with a payload",
     recognises,
     identify: Some(identify),
+    repeats_calls: false,
     steady,
     reader: || Box::<Codex>::default(),
 };

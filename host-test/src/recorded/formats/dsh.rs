@@ -22,6 +22,7 @@ pub const FORMAT: Format = Format {
     signs: "a line of type turn/start, step/start, tool/call … with data, or of type session with a delegationDepth",
     recognises,
     identify: None,
+    repeats_calls: true,
     steady: as_it_is,
     reader: || Box::<Dsh>::default(),
 };

@@ -21,6 +21,7 @@ pub const FORMAT: Format = Format {
     signs: "an object with sessionId and projectHash",
     recognises: |object: &Probe<'_>| object.has(&["sessionId", "projectHash"]),
     identify: Some(identify),
+    repeats_calls: false,
     steady: as_it_is,
     reader: || Box::<GeminiCli>::default(),
 };
@@ -36,6 +37,8 @@ struct GeminiCli {
     session: Option<String>,
     /// The messages as they stand at the end: their ids, and the numbers of the pieces that have them.
     messages: Vec<(String, usize)>,
+    /// Where in `messages` each id was put last.
+    known: HashMap<String, usize>,
     surveyed: usize,
     read: usize,
     /// Where in `messages` each stands; known once the first piece is read.
@@ -128,16 +131,29 @@ impl Reader for GeminiCli {
         self.surveyed += 1;
         if let Some(id) = &piece.rewind_to {
             // The message itself goes as well, and all of them if it is none.
-            let kept = self.messages.iter().position(|(message, _)| message == id);
+            let kept = self
+                .known
+                .get(id)
+                .copied()
+                .filter(|place| self.messages.get(*place).is_some_and(|(message, _)| message == id));
             self.messages.truncate(kept.unwrap_or_default());
         }
         if piece.set.as_ref().is_some_and(|set| set.messages.is_some()) {
             self.messages.clear();
         }
         for (id, _) in messages(&piece, json) {
-            match self.messages.iter_mut().rev().find(|(message, _)| *message == id) {
+            // A place is one of the past if messages have been deleted since.
+            let known = self
+                .known
+                .get(&id)
+                .and_then(|place| self.messages.get_mut(*place))
+                .filter(|(message, _)| *message == id);
+            match known {
                 Some((_, number)) => *number = self.surveyed,
-                None => self.messages.push((id, self.surveyed)),
+                None => {
+                    self.known.insert(id.clone(), self.messages.len());
+                    self.messages.push((id, self.surveyed));
+                }
             }
         }
     }

@@ -17,6 +17,7 @@ pub const FORMAT: Format = Format {
     signs: "an object with messages and a trajectory_format mini-swe-agent-…",
     recognises,
     identify: None,
+    repeats_calls: false,
     steady: as_it_is,
     reader: || Box::new(MiniSweAgent),
 };
@@ -114,7 +115,7 @@ enum Part {
 impl Reader for MiniSweAgent {
     fn read(&mut self, piece: &str, _array: usize, log: &mut Log<'_>) -> Result<(), String> {
         let Trajectory { messages, instance_id } = parse(piece)?;
-        let session = instance_id.unwrap_or_else(|| log.name().to_owned());
+        let session = log.begin(instance_id);
         // The task is the first thing that a person says.
         log.session(&session).prompt();
         let mut parsed = Vec::new();

@@ -15,6 +15,7 @@ pub const FORMAT: Format = Format {
     signs: "an object with info and messages that have parts",
     recognises,
     identify: Some(identify),
+    repeats_calls: false,
     steady: as_it_is,
     reader: || Box::new(Opencode),
 };
@@ -93,7 +94,7 @@ struct State<'a> {
 impl Reader for Opencode {
     fn read(&mut self, piece: &str, _array: usize, log: &mut Log<'_>) -> Result<(), String> {
         let Export { info, messages } = parse(piece)?;
-        let session = info.id.unwrap_or_else(|| log.name().to_owned());
+        let session = log.begin(info.id);
         // What was undone stays in the file until the next prompt.
         let undone = info.revert.map(|revert| revert.message_id);
         log.session(&session);

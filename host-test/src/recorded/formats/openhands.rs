@@ -18,6 +18,7 @@ pub const FORMAT: Format = Format {
     signs: "objects with a source and an action or observation, or of a kind such as ActionEvent",
     recognises,
     identify: None,
+    repeats_calls: false,
     steady: as_it_is,
     reader: || Box::<OpenHands>::default(),
 };
@@ -183,8 +184,8 @@ impl Reader for OpenHands {
 
     fn read(&mut self, piece: &str, _array: usize, log: &mut Log<'_>) -> Result<(), String> {
         let Holder { history, instance_id } = parse(piece)?;
-        let session = instance_id.unwrap_or_else(|| log.name().to_owned());
         let Some(history) = history else {
+            let session = instance_id.unwrap_or_else(|| log.name().to_owned());
             let tree = &mut self.tree;
             let branch = self.branch.get_or_insert_with(|| std::mem::take(tree).last_branch());
             // V0 numbers its events, and has no branches.
@@ -193,6 +194,7 @@ impl Reader for OpenHands {
             return if given_up { Ok(()) } else { self.event(piece, log.session(&session)) };
         };
         self.response = None;
+        let session = log.begin(instance_id);
         log.session(&session);
         for json in history {
             // Older ones have an action and its observation in a list.

@@ -20,6 +20,7 @@ pub const FORMAT: Format = Format {
     signs: "an object with resourceSpans, or a span with attributes gen_ai.…",
     recognises,
     identify: None,
+    repeats_calls: false,
     steady: as_it_is,
     reader: || Box::<OpenTelemetry>::default(),
 };

@@ -18,6 +18,7 @@ pub const FORMAT: Format = Format {
     signs: "a line of type session with version and timestamp, or of type message with id and parentId",
     recognises,
     identify: Some(identify),
+    repeats_calls: false,
     steady: as_it_is,
     reader: || Box::<Pi>::default(),
 };

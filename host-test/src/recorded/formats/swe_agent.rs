@@ -13,6 +13,7 @@ pub const FORMAT: Format = Format {
     signs: "an object with a trajectory of steps that have an action and an observation",
     recognises,
     identify: None,
+    repeats_calls: false,
     steady: as_it_is,
     reader: || Box::new(SweAgent),
 };
@@ -64,7 +65,7 @@ impl Reader for SweAgent {
         let Trajectory { trajectory, mut attempts, instance_id } = parse(piece)?;
         let last_attempt = || attempts.as_mut()?.pop().map(|attempt| attempt.trajectory);
         let trajectory = trajectory.or_else(last_attempt).unwrap_or_default();
-        let session = instance_id.unwrap_or_else(|| log.name().to_owned());
+        let session = log.begin(instance_id);
         // The problem statement is the one thing that a person says.
         log.session(&session).prompt();
         for json in trajectory {

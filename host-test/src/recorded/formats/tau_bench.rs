@@ -14,6 +14,7 @@ pub const FORMAT: Format = Format {
     signs: "objects with task_id, trial and traj, or an object with simulations",
     recognises,
     identify: None,
+    repeats_calls: false,
     steady: as_it_is,
     reader: || Box::new(TauBench),
 };
@@ -57,7 +58,7 @@ impl Reader for TauBench {
 
 fn simulation(json: &str, log: &mut Log<'_>) -> Result<(), String> {
     let Simulation { task_id, trial, traj } = parse(json)?;
-    let session = format!("task {} trial {}", content(task_id), content(trial));
+    let session = log.begin(Some(format!("task {} trial {}", content(task_id), content(trial))));
     conversation(&traj, &session, log);
     log.session(&session).end();
     Ok(())

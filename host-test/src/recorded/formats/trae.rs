@@ -14,6 +14,7 @@ pub const FORMAT: Format = Format {
     signs: "an object with agent_steps",
     recognises: |object: &Probe<'_>| object.is_array("agent_steps"),
     identify: None,
+    repeats_calls: false,
     steady: as_it_is,
     reader: || Box::new(Trae),
 };
@@ -57,7 +58,7 @@ struct ToolResult<'a> {
 impl Reader for Trae {
     fn read(&mut self, piece: &str, _array: usize, log: &mut Log<'_>) -> Result<(), String> {
         let Trajectory { agent_steps } = parse(piece)?;
-        let session = log.name().to_owned();
+        let session = log.begin(None);
         // The task is the one thing that a person says.
         log.session(&session).prompt();
         for json in agent_steps {
