@@ -4,7 +4,7 @@
 //! [`Recording::read`] tells a [`Sink`] what happened, hook by hook, in an order that the contract allows. One input can hold several
 //! sessions, and a session several agents: each [`Event`] is one of an [`Agent`].
 //!
-//! Nothing but the step at hand is kept, except where a file is one JSON document. A log in which later lines tell
+//! Little more than the step at hand is kept, except where a file is one JSON document, or holds spans, which must be sorted. A log in which later lines tell
 //! how to read earlier ones is read twice.
 
 mod format;

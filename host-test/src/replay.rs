@@ -5,14 +5,13 @@
 //! have seen something else. An ask counts as approved.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io;
 
 use serde::Deserialize;
 use thiserror::Error;
 
 use crate::error::CallError;
 use crate::guard::Guard;
-use crate::recorded::{Agent, Call, CallResult, Event, Format, Inherited, Recording, Sink, Skipped};
+use crate::recorded::{Agent, Call, CallResult, Event, Format, Inherited, ReadError, Recording, Sink, Skipped};
 use crate::types::{Decision, Notice, Outcome, Status, StepStart, ToolCall};
 
 /// Whoever watches a replay.
@@ -113,9 +112,9 @@ pub struct Replay {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReplayError {
-    /// The system could not read it.
+    /// It could not be read.
     #[error(transparent)]
-    Io(#[from] io::Error),
+    Read(#[from] ReadError),
     /// The component failed.
     #[error("call {call}: {error}")]
     Component {

@@ -31,7 +31,7 @@ pub struct Study {
     calls: usize,
     /// For each tool, in how many steps it was called how often.
     tools: BTreeMap<String, BTreeMap<u32, usize>>,
-    /// Calls in formats that do not tell steps apart.
+    /// Calls before any step had begun: of formats that tell of tools alone.
     stepless: usize,
 }
 
@@ -75,7 +75,7 @@ pub struct ToolUse {
     pub steps: usize,
     /// The median of the calls in a step that had one.
     pub median: u32,
-    /// As many or fewer calls had 99 of 100 steps.
+    /// Of 100 steps with a call, 99 had at most so many.
     pub most_of_99: u32,
     /// The most calls in one step.
     pub most: u32,
@@ -126,7 +126,7 @@ impl Study {
         self.calls
     }
 
-    /// How many of them stand in formats that do not tell steps apart.
+    /// How many of them came before any step had begun: formats that tell of tools alone have no steps.
     pub fn stepless_calls(&self) -> usize {
         self.stepless
     }
@@ -247,7 +247,6 @@ struct Watched {
     streak: Option<Repetition>,
     longest: u32,
     longest_same: u32,
-    place: Place,
     /// The calls of the step at hand, by tool.
     step: BTreeMap<String, u32>,
 }
@@ -274,13 +273,10 @@ impl Watcher for StudyWatcher {
     fn moment(&mut self, agent: &Agent, place: Place, moment: &Moment<'_>) {
         let Some(watched) = self.agents.get_mut(agent) else { return };
         match moment {
-            Moment::Step { .. } => {
-                watched.end_step(&mut self.study);
-                watched.place = place;
-            }
+            Moment::Step { .. } => watched.end_step(&mut self.study),
             Moment::Began { call, .. } => {
                 self.study.calls += 1;
-                if watched.place == Place::default() {
+                if place == Place::default() {
                     self.study.stepless += 1;
                 } else {
                     *watched.step.entry(call.tool.clone()).or_default() += 1;

@@ -13,7 +13,6 @@ use proptest::test_runner::{Config, TestRunner};
 struct Counts {
     open: std::collections::BTreeSet<(Agent, String)>,
     calls: usize,
-    skipped: usize,
 }
 
 impl Sink for Counts {
@@ -32,7 +31,6 @@ impl Sink for Counts {
 
     fn skipped(&mut self, skipped: Skipped) {
         assert!(skipped.line > 0);
-        self.skipped += 1;
     }
 }
 
@@ -44,7 +42,8 @@ fn read(bytes: &[u8]) -> Counts {
     }
     for format in FORMATS {
         if let Ok(recording) = Recording::open(Input::bytes("x", bytes), Some(format)) {
-            recording.read(&Inherited::default(), &mut Counts::default()).unwrap();
+            // Mostly it has nothing of that format.
+            _ = recording.read(&Inherited::default(), &mut Counts::default());
         }
     }
     counts

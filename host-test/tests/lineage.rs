@@ -76,7 +76,7 @@ fn a_fork_of_codex_begins_after_what_its_parent_has_as_well() {
         "what comes after its first own call is its own"
     );
     // Alone, nothing tells what was copied.
-    assert_eq!(told(&[("f.jsonl", &fork)]).first().unwrap().matches("call ").count(), 3);
+    assert_eq!(told(&[("f.jsonl", &fork)]).first().unwrap().matches("call ").count(), 4);
 }
 
 #[test]
@@ -113,22 +113,23 @@ fn a_checkpoint_of_pi_is_a_copy_of_its_session_and_a_fork_names_the_file_of_its_
     );
 }
 
-/// Neither of the two kinds of copies names its parent.
+/// Neither of the two kinds of copies names its parent: each call is one of the two files alone.
 #[test]
 fn a_copy_of_claude_code_has_the_first_answer_of_its_parent() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("recorded/claude-code");
-    for (parent, copy, own, of_all) in [
-        ("recorded.jsonl", "recorded-fork.jsonl", 1, 14),
-        ("recorded-1.0.44.jsonl", "recorded-1.0.44-continued.jsonl", 1, 7),
+    for (files, alone, together) in [
+        (["recorded.jsonl", "recorded-fork.jsonl"], 13 + 14, 14),
+        (["recorded-1.0.44.jsonl", "recorded-1.0.44-continued.jsonl"], 10 + 7, 11),
     ] {
-        let inputs = [parent, copy].map(|name| Input::file(folder.join(name)));
-        let recordings = inputs.map(|input| Recording::open(input, None).unwrap());
-        let calls = |inherited: &Inherited| {
+        let recordings = files.map(|name| Recording::open(Input::file(folder.join(name)), None).unwrap());
+        let lineages = Lineages::new(&recordings);
+        let calls = |place: usize, inherited: &Inherited| {
             let mut told = Told::default();
-            recordings[1].read(inherited, &mut told).unwrap();
+            recordings[place].read(inherited, &mut told).unwrap();
             told.0.iter().filter(|event| event.starts_with("call ")).count()
         };
-        let found = (calls(&Lineages::new(&recordings).inherited(1)), calls(&Inherited::default()));
-        assert_eq!(found, (own, of_all), "{copy}");
+        let sum = |inherited: &dyn Fn(usize) -> Inherited| calls(0, &inherited(0)) + calls(1, &inherited(1));
+        assert_eq!(sum(&|_| Inherited::default()), alone, "{files:?}");
+        assert_eq!(sum(&|place| lineages.inherited(place)), together, "{files:?}");
     }
 }

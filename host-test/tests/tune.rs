@@ -74,7 +74,7 @@ fn streaks_are_split_by_their_results() {
         }
     );
     assert_eq!(sweep[5], Sweep { threshold: 7, ..Sweep::default() });
-    // At 3: three saved, one poll disturbed. At 2: four saved, and two notices in vain, as many as at 3: it reminds less.
+    // At 3, three are saved and one poll is disturbed; at 2, four are saved and two notices are in vain. They are worth the same, and 3 reminds less.
     let advice = study.advice();
     assert_eq!((advice.thresholds, advice.exclude), (vec![3, 5, 8], vec![]));
 }
@@ -113,7 +113,7 @@ fn without_a_streak_the_defaults_are_advised() {
     assert_eq!((advice.thresholds, advice.sweep.saved), (vec![3, 5, 8], 0));
 }
 
-/// Each number of the sweep, and each number of denials, is that of a replay under that very configuration.
+/// The notices of the sweep, and the denials of each limit, are those of a replay under that very configuration.
 #[test]
 fn the_numbers_are_those_of_replays() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("recorded");

@@ -1,7 +1,7 @@
 //! Works on many things at once, and brings what comes of them in their order.
 
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
@@ -33,12 +33,13 @@ pub fn in_order<T: Send>(
     mut done: impl FnMut(T) -> Result<()>,
 ) -> Result<()> {
     let (senders, receivers): (Vec<_>, Vec<Receiver<Message<T>>>) = (0..count).map(|_| sync_channel(CHUNKS)).unzip();
-    let next = AtomicUsize::new(0);
-    // Each takes the first number that nobody has: the one whose turn it is, is always worked on.
+    // Each takes the first number that nobody has: the one whose turn it is, is always worked on. A sender goes away with its
+    // worker, if need be in a panic, so that nobody waits for it in vain.
+    let next = Mutex::new(senders.into_iter().enumerate());
+    let take = || next.lock().ok()?.next();
     let worker = || {
-        while let Some(number) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < count) {
-            let Some(sender) = senders.get(number) else { return };
-            let mut outlet = Outlet { sender: sender.clone(), chunk: Vec::new() };
+        while let Some((number, sender)) = take() {
+            let mut outlet = Outlet { sender, chunk: Vec::new() };
             let result = work(number, &mut outlet);
             if outlet.flush().is_err() || outlet.sender.send(Message::Done(result)).is_err() {
                 return;

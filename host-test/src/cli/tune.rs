@@ -114,10 +114,8 @@ a stuck streak: the agent helps itself. Calls saved came after a stuck notice, i
     writeln!(out, "{}", styled(STRONG, "Calls of a tool in one step, and how many each limit would deny"))?;
     tools(&study.tools(), out)?;
     if study.stepless_calls() > 0 {
-        let words = format!(
-            "{} stand in formats that do not tell steps apart, and are not counted here.",
-            count(study.stepless_calls(), "call")
-        );
+        let words =
+            format!("{} belong to no recorded step, and are not counted here.", count(study.stepless_calls(), "call"));
         writeln!(out, "{}", styled(FAINT, words))?;
     }
     writeln!(out, "\n{}", styled(STRONG, "A configuration for these sessions"))?;

@@ -15,6 +15,7 @@ pub struct Input {
     name: String,
     parts: Vec<Part>,
     size: u64,
+    is_folder: bool,
     progress: Progress,
 }
 
@@ -41,7 +42,13 @@ impl Input {
         let path = path.into();
         let size = fs::metadata(&path).map_or(0, |metadata| metadata.len());
         let name = path.display().to_string();
-        Self { parts: vec![Part { name: name.clone(), source: Source::File(path) }], name, size, progress: silent() }
+        Self {
+            parts: vec![Part { name: name.clone(), source: Source::File(path) }],
+            name,
+            size,
+            is_folder: false,
+            progress: silent(),
+        }
     }
 
     /// A folder in which each event has a file of its own, in this order.
@@ -49,14 +56,20 @@ impl Input {
         let parts: Vec<_> = files.into_iter().map(Self::file).collect();
         let size = parts.iter().map(|part| part.size).sum();
         let parts = parts.into_iter().flat_map(|part| part.parts).collect();
-        Self { name: folder.into().display().to_string(), parts, size, progress: silent() }
+        Self { name: folder.into().display().to_string(), parts, size, is_folder: true, progress: silent() }
     }
 
     /// Bytes, under a name that is shown to people.
     pub fn bytes(name: impl Into<String>, bytes: impl Into<Arc<[u8]>>) -> Self {
         let (name, bytes) = (name.into(), bytes.into());
         let size = bytes.len() as u64;
-        Self { parts: vec![Part { name: name.clone(), source: Source::Bytes(bytes) }], name, size, progress: silent() }
+        Self {
+            parts: vec![Part { name: name.clone(), source: Source::Bytes(bytes) }],
+            name,
+            size,
+            is_folder: false,
+            progress: silent(),
+        }
     }
 
     /// A stream that can be read only once: it is copied to a temporary file, which goes away with the input.
@@ -69,7 +82,7 @@ impl Input {
         let mut file = NamedTempFile::new()?;
         let size = io::copy(&mut stream, &mut file)?;
         let parts = vec![Part { name: name.clone(), source: Source::Spooled(Arc::new(file)) }];
-        Ok(Self { parts, name, size, progress: silent() })
+        Ok(Self { parts, name, size, is_folder: false, progress: silent() })
     }
 
     /// The name that is shown to people: the path of a file.
@@ -77,12 +90,10 @@ impl Input {
         &self.name
     }
 
-    /// The name of its file or folder, without the way there.
+    /// What names the session if it has no id: the name of the file, or of the folder that the events lie below.
     pub fn short_name(&self) -> &str {
         let is_separator = |c: char| c == '/' || c == std::path::MAIN_SEPARATOR;
-        // A folder of events lies in that of its session.
-        let name =
-            if self.parts.len() > 1 { self.name.strip_suffix("events").unwrap_or(&self.name) } else { &self.name };
+        let name = if self.is_folder { self.name.strip_suffix("events").unwrap_or(&self.name) } else { &self.name };
         name.trim_end_matches(is_separator).rsplit(is_separator).next().unwrap_or(name)
     }
 

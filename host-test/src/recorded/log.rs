@@ -110,6 +110,11 @@ impl<'a> Log<'a> {
         }
     }
 
+    /// Whether an agent has appeared.
+    pub fn has_agents(&self) -> bool {
+        !self.agents.is_empty()
+    }
+
     /// The input is at its end.
     pub fn end(&mut self) {
         self.touched = (0..self.agents.len()).collect();
@@ -258,7 +263,7 @@ impl AgentLog {
         self.happened().call(call, parent);
     }
 
-    /// A call that may have no id: such calls are numbered from 1.
+    /// A call that may have no id: such a call has its number among all calls of the agent, from 1.
     pub fn call_or_number(&mut self, id: Option<String>, tool: impl Into<String>, arguments: impl Into<String>) {
         let id = id.filter(|id| !id.is_empty()).unwrap_or_else(|| {
             let number = (self.calls.len() + 1).to_string();

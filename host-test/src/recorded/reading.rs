@@ -35,6 +35,8 @@ pub enum ReadError {
 pub struct Recording {
     input: Input,
     format: &'static Format,
+    /// Whether the format was recognised.
+    is_certain: bool,
     identity: Identity,
 }
 
@@ -43,43 +45,39 @@ const PIECES_TO_RECOGNISE: usize = 2000;
 const PIECES_TO_IDENTIFY: usize = 20;
 
 impl Recording {
-    /// Recognises the format of an input, or sees whether it is the one that it was said to be.
+    /// Recognises the format of an input, or takes it to be of the one that it is said to be.
     ///
     /// # Errors
     ///
-    /// Any [`ReadError`].
+    /// Any [`ReadError`] but [`ReadError::OtherFormat`].
     pub fn open(input: Input, format: Option<&'static Format>) -> Result<Self, ReadError> {
-        let candidates = format.as_ref().map_or(FORMATS, std::slice::from_ref);
-        let mut found: Option<&'static Format> = None;
-        let mut identity = Identity::default();
-        let (mut pieces, mut identified, mut empty) = (0, 0, true);
+        let (mut found, mut identity) = (format, Identity::default());
+        let (mut pieces, mut identified) = (0, 0);
         visit(&input, &mut |piece| {
-            empty = false;
             pieces += 1;
             let probe = match &piece {
                 Found::Piece(Piece { text, .. }) => Probe::new(text),
                 Found::Bad(_) => None,
             };
             if let Some(probe) = probe {
-                found = found.or_else(|| candidates.iter().copied().find(|format| (format.recognises)(&probe)));
-                match found.map(|format| format.identify) {
-                    Some(Some(identify)) => {
-                        identify(&probe, &mut identity);
-                        identified += 1;
-                    }
-                    // No piece tells of the session as a whole.
-                    Some(None) => return ControlFlow::Break(()),
-                    None => {}
+                found = found.or_else(|| FORMATS.iter().copied().find(|format| (format.recognises)(&probe)));
+                if let Some(Format { identify: Some(identify), .. }) = found {
+                    identify(&probe, &mut identity);
+                    identified += 1;
                 }
             }
-            let enough = identified > PIECES_TO_IDENTIFY || (found.is_none() && pieces > PIECES_TO_RECOGNISE);
+            let enough = match found {
+                // No piece tells of the session as a whole.
+                Some(Format { identify: None, .. }) => true,
+                Some(_) => identified > PIECES_TO_IDENTIFY,
+                None => pieces > PIECES_TO_RECOGNISE,
+            };
             if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
-        match (found, format) {
-            (Some(format), _) => Ok(Self { input, format, identity }),
-            (None, _) if empty => Err(ReadError::Empty),
-            (None, Some(format)) => Err(ReadError::OtherFormat(format)),
-            (None, None) => Err(ReadError::UnknownFormat),
+        match found {
+            _ if pieces == 0 => Err(ReadError::Empty),
+            Some(found) => Ok(Self { input, format: found, is_certain: format.is_none(), identity }),
+            None => Err(ReadError::UnknownFormat),
         }
     }
 
@@ -112,8 +110,8 @@ impl Recording {
     ///
     /// # Errors
     ///
-    /// If the system can no longer read the input.
-    pub fn read(&self, inherited: &Inherited, sink: &mut dyn Sink) -> io::Result<()> {
+    /// If the system can no longer read the input, or nothing in it is of the format that it was said to be.
+    pub fn read(&self, inherited: &Inherited, sink: &mut dyn Sink) -> Result<(), ReadError> {
         let mut reader = (self.format.reader)();
         if reader.needs_survey() {
             visit(&self.input, &mut |found| {
@@ -133,7 +131,7 @@ impl Recording {
         })?;
         reader.end(&mut log);
         log.end();
-        Ok(())
+        if self.is_certain || log.has_agents() { Ok(()) } else { Err(ReadError::OtherFormat(self.format)) }
     }
 }
 

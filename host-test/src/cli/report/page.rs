@@ -133,7 +133,7 @@ fn quotas(study: &Study) -> Markup {
         section aria-labelledby="quotas" {
             h2 #quotas { "Quotas: calls of a tool in one step" }
             @if study.stepless_calls() > 0 {
-                p.faint { (count(study.stepless_calls(), "call")) " stand in formats that do not tell steps apart, and are not counted here." }
+                p.faint { (count(study.stepless_calls(), "call")) " belong to no recorded step, and are not counted here." }
             }
             div.charts.small {
                 @for tool in drawn {

@@ -19,7 +19,7 @@ use crate::recorded::text::{arguments, content, parse, result};
 pub const FORMAT: Format = Format {
     name: "dsh",
     title: "DeepSeek Harness: session.jsonl",
-    signs: "a line of type turn/start, step/start, tool/call … with data, or of type session with a delegationDepth",
+    signs: "a line of type turn/start, step/start, tool/call … with data, or of type session with an id and no timestamp",
     recognises,
     identify: None,
     repeats_calls: true,
@@ -27,7 +27,7 @@ pub const FORMAT: Format = Format {
     reader: || Box::<Dsh>::default(),
 };
 
-/// The types of events that are read.
+/// The types of events that make a log one of DSH; most of them are read.
 const EVENTS: [&str; 12] = [
     "session/end-seed",
     "turn/start",

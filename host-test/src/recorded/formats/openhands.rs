@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::recorded::CallResult;
 use crate::recorded::format::{Format, Probe, Reader, as_it_is};
 use crate::recorded::log::{AgentLog, Log};
-use crate::recorded::text::{arguments, content, parse, result};
+use crate::recorded::text::{arguments, array, content, parse, result};
 use crate::recorded::tree::{Branch, Tree};
 use crate::types::Status;
 
@@ -198,8 +198,7 @@ impl Reader for OpenHands {
         log.session(&session);
         for json in history {
             // Older ones have an action and its observation in a list.
-            let pair = Some(json.get()).filter(|json| json.starts_with('[')).map(parse::<Vec<&RawValue>>);
-            for json in pair.transpose()?.unwrap_or_else(|| vec![json]) {
+            for json in array::<&RawValue>(Some(json)).unwrap_or_else(|| vec![json]) {
                 if let Err(reason) = self.event(json.get(), log.session(&session)) {
                     log.skip(json.get(), format!("event: {reason}"));
                 }

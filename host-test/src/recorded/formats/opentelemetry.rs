@@ -17,7 +17,7 @@ use crate::recorded::text::{arguments, content, parse, result};
 pub const FORMAT: Format = Format {
     name: "opentelemetry",
     title: "OpenTelemetry: GenAI spans, as OTLP JSON or one object a span",
-    signs: "an object with resourceSpans, or a span with attributes gen_ai.…",
+    signs: "an object with resourceSpans, or with a name, attributes and a start time",
     recognises,
     identify: None,
     repeats_calls: false,
