@@ -83,7 +83,6 @@ fn read(file: &Path) {
     let input = File::open(file).unwrap();
     let input: Box<dyn Read> = match file.extension().and_then(|ending| ending.to_str()) {
         Some("zst" | "zstd") => Box::new(zstd::stream::read::Decoder::new(input).unwrap()),
-        Some("gz") => Box::new(flate2::read::MultiGzDecoder::new(input)),
         _ => Box::new(input),
     };
     let mut input = BufReader::with_capacity(128 << 10, input);

@@ -47,7 +47,8 @@ fn help() -> String {
     format!(
         "\
 A session goes on as it was recorded: where the guard would have denied a call, the summary says that the session \
-diverges from there. An ask counts as approved. What a fork copied from its parent is left out if both are named. Nothing is sent anywhere.
+diverges from there. An ask counts as approved. What a fork copied from its parent is left out if both are named. \
+Lines that were left out count with the first agent of their file. Nothing is sent anywhere.
 
 {}
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use loop_guard::Guard;
-use loop_guard::recorded::{Agent, Skipped};
+use loop_guard::recorded::Agent;
 use loop_guard::replay::{Moment, Place, Watcher};
 use loop_guard::tune::{Study, StudyWatcher};
 
@@ -107,9 +107,5 @@ impl Watcher for Collector<'_> {
             study.moment(agent, place, moment);
             strips.moment(agent, place, moment);
         }
-    }
-
-    fn skipped(&mut self, skipped: &Skipped) {
-        self.other.skipped(skipped);
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 
+use serde_json::value::RawValue;
+
 use super::lineage::{Inherited, Prefix};
 use super::ordering::OpenStep;
 use super::{Agent, Call, CallResult, Event, Sink, Skipped};
@@ -85,6 +87,20 @@ impl<'a> Log<'a> {
     /// A part of the piece could not be read.
     pub fn skip(&mut self, part: &str, reason: impl Into<String>) {
         self.bad.push(Bad { address: part.as_ptr() as usize, reason: reason.into() });
+    }
+
+    /// Reads parts of the piece. Those that cannot be read are left out.
+    pub fn each<'p>(
+        &mut self,
+        what: &str,
+        parts: impl IntoIterator<Item = &'p RawValue>,
+        mut read: impl FnMut(&'p str, &mut Self) -> Result<(), String>,
+    ) {
+        for part in parts {
+            if let Err(reason) = read(part.get(), self) {
+                self.skip(part.get(), format!("{what}: {reason}"));
+            }
+        }
     }
 
     /// What could not be read of the last piece.

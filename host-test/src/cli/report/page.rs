@@ -200,15 +200,18 @@ fn configuration(config: &str, advisor: &Advisor, study: &Study) -> Markup {
     }
 }
 
-const COLUMNS: [(&str, &str); 8] = [
-    ("calls", "calls"),
-    ("longest_run", "longest run"),
-    ("stuck", "stuck"),
-    ("polling", "polling"),
-    ("notices", "notices"),
-    ("after_notice", "after 1st notice"),
-    ("denied", "denied"),
-    ("asked", "asked"),
+/// A column of the table: the name of its figure, its title, and the figure.
+type Column = (&'static str, &'static str, fn(&Totals) -> usize);
+
+const COLUMNS: [Column; 8] = [
+    ("calls", "calls", |totals| totals.calls),
+    ("longest_run", "longest run", |totals| totals.longest_run as usize),
+    ("stuck", "stuck", |totals| totals.stuck),
+    ("polling", "polling", |totals| totals.polling),
+    ("notices", "notices", |totals| totals.notices),
+    ("after_notice", "after 1st notice", |totals| totals.after_notice),
+    ("denied", "denied", |totals| totals.denied),
+    ("asked", "asked", |totals| totals.asked),
 ];
 
 fn table(sessions: &[(Row, Strip)]) -> Markup {
@@ -219,7 +222,7 @@ fn table(sessions: &[(Row, Strip)]) -> Markup {
                 thead { tr {
                     th scope="col" { button type="button" { "session" } }
                     th scope="col" { button type="button" { "format" } }
-                    @for (_, title) in COLUMNS { th scope="col" { button type="button" { (title) } } }
+                    @for (_, title, _) in COLUMNS { th scope="col" { button type="button" { (title) } } }
                     th scope="col" { "diverges at" }
                     th scope="col" { button type="button" { "lines left out" } }
                 } }
@@ -230,23 +233,13 @@ fn table(sessions: &[(Row, Strip)]) -> Markup {
 }
 
 fn session_row(number: usize, Row { file, format, agent, totals, skipped }: &Row) -> Markup {
-    let figure = |name: &str| match name {
-        "calls" => totals.calls,
-        "longest_run" => totals.longest_run as usize,
-        "stuck" => totals.stuck,
-        "polling" => totals.polling,
-        "notices" => totals.notices,
-        "after_notice" => totals.after_notice,
-        "denied" => totals.denied,
-        _ => totals.asked,
-    };
     html! {
         tr data-session=(agent.session) data-agent=(agent.id) data-file=(file) {
             th scope="row" title=(file) {
                 @if number < MOST_TIMELINES { a href={"#session-" (number)} { (name(agent)) } } @else { (name(agent)) }
             }
             td.text data-figure="format" { (format) }
-            @for (column, _) in COLUMNS { td data-figure=(column) { (figure(column)) } }
+            @for (name, _, figure) in COLUMNS { td data-figure=(name) { (figure(totals)) } }
             td.text data-figure="diverged" { (totals.diverged.as_deref().unwrap_or("–")) }
             td data-figure="skipped_lines" { (skipped) }
         }

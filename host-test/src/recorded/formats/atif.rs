@@ -87,17 +87,11 @@ fn trajectory(json: &str, parent: Option<&str>, log: &mut Log<'_>) -> Result<(),
     };
     let id = id.unwrap_or_else(|| session.clone());
     log.agent(&session, &id);
-    for json in steps {
-        if let Err(reason) = step(json.get(), log.agent(&session, &id)) {
-            log.skip(json.get(), format!("step: {reason}"));
-        }
-    }
+    log.each("step", steps, |json, log| step(json, log.agent(&session, &id)));
     log.agent(&session, &id).end();
-    for json in subagent_trajectories.unwrap_or_default() {
-        if let Err(reason) = trajectory(json.get(), Some(&session), log) {
-            log.skip(json.get(), format!("subagent_trajectories: {reason}"));
-        }
-    }
+    log.each("subagent_trajectories", subagent_trajectories.unwrap_or_default(), |json, log| {
+        trajectory(json, Some(&session), log)
+    });
     Ok(())
 }
 

@@ -70,11 +70,7 @@ impl Reader for Chat {
 /// Reads the messages of a conversation. Those that cannot be read are left out.
 pub fn conversation(messages: &[&RawValue], session: &str, log: &mut Log<'_>) {
     log.session(session);
-    for json in messages {
-        if let Err(reason) = message(json.get(), log.session(session)) {
-            log.skip(json.get(), format!("message: {reason}"));
-        }
-    }
+    log.each("message", messages.iter().copied(), |json, log| message(json, log.session(session)));
 }
 
 #[derive(Deserialize)]

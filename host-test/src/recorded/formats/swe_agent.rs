@@ -68,11 +68,7 @@ impl Reader for SweAgent {
         let session = log.begin(instance_id);
         // The problem statement is the one thing that a person says.
         log.session(&session).prompt();
-        for json in trajectory {
-            if let Err(reason) = step(json.get(), log.session(&session)) {
-                log.skip(json.get(), format!("step: {reason}"));
-            }
-        }
+        log.each("step", trajectory, |json, log| step(json, log.session(&session)));
         log.session(&session).end();
         Ok(())
     }

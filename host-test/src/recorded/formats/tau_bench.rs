@@ -47,11 +47,7 @@ impl Reader for TauBench {
     fn read(&mut self, piece: &str, _array: usize, log: &mut Log<'_>) -> Result<(), String> {
         let Results { simulations } = parse(piece)?;
         let Some(simulations) = simulations else { return simulation(piece, log) };
-        for json in simulations {
-            if let Err(reason) = simulation(json.get(), log) {
-                log.skip(json.get(), format!("simulation: {reason}"));
-            }
-        }
+        log.each("simulation", simulations, simulation);
         Ok(())
     }
 }

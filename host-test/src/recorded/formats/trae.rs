@@ -61,11 +61,7 @@ impl Reader for Trae {
         let session = log.begin(None);
         // The task is the one thing that a person says.
         log.session(&session).prompt();
-        for json in agent_steps {
-            if let Err(reason) = step(json.get(), log.session(&session)) {
-                log.skip(json.get(), format!("step: {reason}"));
-            }
-        }
+        log.each("step", agent_steps, |json, log| step(json, log.session(&session)));
         Ok(())
     }
 }
