@@ -149,6 +149,8 @@ test("the page can be used by keyboard, and sorts its table", async () => {
   await page.keyboard.press("Enter");
   assert.deepEqual(await column(), descending.toReversed().toSorted((one, other) => one - other));
   await page.click("#copy");
+  // Writing to the clipboard takes its time.
+  await page.waitForFunction(() => document.getElementById("copied").textContent !== "");
   assert.match(await page.textContent("#copied"), /^(Copied\.|Selected: copy it from here\.)$/);
   assert.deepEqual(faults, []);
 });

@@ -254,7 +254,7 @@ fn timelines(sessions: &[(Row, Strip)]) -> Markup {
     html! {
         section aria-labelledby="timelines" {
             h2 #timelines { "Timelines" }
-            p { "A cell is a call. Identical calls of a session have the same colour, where it has no more than 36 repeated ones: the rest of those are dark grey. A call that was made once is light grey." }
+            p { "A cell is a call. Identical calls of a session have the same colour: the 36 most frequent ones one each, and the others that were repeated a strong grey. A call that was made once is faint." }
             p.legend {
                 svg.key width="16" height="10" aria-hidden="true" { path.notice d="M2 1h11l-5.5 6z" {} } " the guard reminds "
                 svg.key width="16" height="10" aria-hidden="true" { path.refused d="M3 3h9v3h-9z" {} } " denied, or asked about "
