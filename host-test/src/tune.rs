@@ -64,6 +64,18 @@ pub struct Sweep {
     pub saved: usize,
 }
 
+impl Sweep {
+    /// All sessions that would have been reminded.
+    pub fn sessions(&self) -> usize {
+        self.stuck_sessions + self.polling_sessions
+    }
+
+    /// All first notices.
+    pub fn notices(&self) -> usize {
+        self.stuck_notices + self.polling_notices
+    }
+}
+
 /// How a tool was called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolUse {

@@ -90,11 +90,11 @@ fn comment(field: &str, Advice { exclude, limits, sweep, .. }: &Advice) -> Strin
             "  # No streak of equal calls shows what to choose: these are the defaults.\n".to_owned()
         }
         "thresholds" => {
-            let Sweep { threshold, stuck_notices, polling_notices, needless_notices, saved, .. } = *sweep;
+            let Sweep { threshold, polling_notices, needless_notices, saved, .. } = *sweep;
             format!(
                 "  # First at {threshold}: {}, {polling_notices} of them on polls, {needless_notices} as the agent helped itself; \
                  {} after the stuck ones.\n",
-                count(stuck_notices + polling_notices, "notice"),
+                count(sweep.notices(), "notice"),
                 count(saved, "repeated call"),
             )
         }

@@ -147,10 +147,10 @@ fn thresholds(sweeps: &[Sweep], out: &mut dyn Write) -> io::Result<()> {
         } = *sweep;
         table.add_row([
             threshold as usize,
-            stuck_sessions + polling_sessions,
+            sweep.sessions(),
             stuck_sessions,
             polling_sessions,
-            stuck_notices + polling_notices,
+            sweep.notices(),
             stuck_notices,
             polling_notices,
             needless_notices,
@@ -242,10 +242,10 @@ fn json(study: &Study, advisor: &Advisor, out: &mut dyn Write) -> Result<()> {
         } = sweep;
         print(&Line::Threshold {
             threshold,
-            sessions: stuck_sessions + polling_sessions,
+            sessions: sweep.sessions(),
             stuck_sessions,
             polling_sessions,
-            notices: stuck_notices + polling_notices,
+            notices: sweep.notices(),
             stuck_notices,
             polling_notices,
             needless_notices,

@@ -106,17 +106,17 @@ fn thresholds(study: &Study) -> Markup {
                     thead { tr {
                         @for title in ["threshold", "sessions", "stuck", "polling", "notices", "stuck", "polling", "needless", "calls saved"] { th scope="col" { (title) } }
                     } }
-                    tbody { @for Sweep { threshold, stuck_sessions, polling_sessions, stuck_notices, polling_notices, needless_notices, saved } in sweeps {
-                        tr data-threshold=(threshold) {
-                            th scope="row" { (threshold) }
-                            td data-figure="sessions" { (stuck_sessions + polling_sessions) }
-                            td data-figure="stuck_sessions" { (stuck_sessions) }
-                            td data-figure="polling_sessions" { (polling_sessions) }
-                            td data-figure="notices" { (stuck_notices + polling_notices) }
-                            td data-figure="stuck_notices" { (stuck_notices) }
-                            td data-figure="polling_notices" { (polling_notices) }
-                            td data-figure="needless_notices" { (needless_notices) }
-                            td data-figure="saved" { (saved) }
+                    tbody { @for sweep in &sweeps {
+                        tr data-threshold=(sweep.threshold) {
+                            th scope="row" { (sweep.threshold) }
+                            td data-figure="sessions" { (sweep.sessions()) }
+                            td data-figure="stuck_sessions" { (sweep.stuck_sessions) }
+                            td data-figure="polling_sessions" { (sweep.polling_sessions) }
+                            td data-figure="notices" { (sweep.notices()) }
+                            td data-figure="stuck_notices" { (sweep.stuck_notices) }
+                            td data-figure="polling_notices" { (sweep.polling_notices) }
+                            td data-figure="needless_notices" { (sweep.needless_notices) }
+                            td data-figure="saved" { (sweep.saved) }
                         }
                     } }
                 } }
