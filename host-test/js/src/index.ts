@@ -1,0 +1,21 @@
+// Loop guard in Node: loads the component that comes with this package.
+
+import { readFileSync } from 'node:fs'
+import { instantiate } from '../build/loop-guard.js'
+import { type CreateGuard, guardFactory } from './guard.js'
+
+export * from './guard.js'
+
+const modules = new Map<string, WebAssembly.Module>()
+
+/** Compiles a core module once for all guards. */
+function coreModule(name: string): WebAssembly.Module {
+  let module = modules.get(name)
+  if (module === undefined) {
+    module = new WebAssembly.Module(readFileSync(new URL(`../build/${name}`, import.meta.url)))
+    modules.set(name, module)
+  }
+  return module
+}
+
+export const createGuard: CreateGuard = guardFactory(instantiate, coreModule)
