@@ -25,9 +25,12 @@ export class CallError extends Error {
   override readonly name = 'CallError'
   /** The function of the contract that was called, for example `pre-execute`; or `instantiate`. */
   readonly hook: string
+  /** What went wrong, without the hook. */
+  readonly fault: string
 
   constructor(hook: string, fault: string, options?: ErrorOptions) {
     super(`${hook}: ${fault}`, options)
     this.hook = hook
+    this.fault = fault
   }
 }

@@ -1,0 +1,100 @@
+// A plugin for DeepSeek Harness that stands in for the community's tool-call-limit: it limits an agent's calls of a tool per step.
+
+import { CallError, type Decision } from '../index.js'
+import {
+  Agents,
+  type Context,
+  type Proposal,
+  type Schema,
+  type ToolExecution,
+  attempt,
+  logOf,
+  messageOf,
+  schema,
+  sectionGuard,
+} from './shared.js'
+
+/** What the user configures. */
+export interface Config {
+  /** For each limited tool, by its exact name, the calls that may run in one step; 0 forbids it. By default none. */
+  limits: Record<string, number>
+  /** What becomes of one too many: it is denied, which is the default, or a person is asked. */
+  onExceeded?: 'deny' | 'ask'
+  /** `false` switches the plugin off. */
+  enabled?: boolean
+}
+
+export const name = 'tool-call-limit'
+export const inject = ['tools', 'agents']
+
+export const Config: Schema<Config> = schema<Config>('toolCallLimit', ['onExceeded', 'enabled'])
+
+/**
+ * Installs the plugin, as often as one likes.
+ *
+ * Where the guard itself fails, limited calls are denied, and others run.
+ *
+ * @throws {ConfigurationError} if the configuration is rejected. Nothing is installed then.
+ */
+export function apply(ctx: Context, config?: Partial<Config> | null): void {
+  const guard = sectionGuard('toolCallLimit', config)
+  const log = logOf(ctx, name)
+  const agents = new Agents(guard, log)
+  /** The newest proposal of each agent, since another one can bear the same numbers. */
+  const newest = new WeakMap<object, Proposal>()
+
+  const propose = (proposal: Proposal, next: () => unknown): unknown => {
+    const { agent, turn, step } = proposal
+    const token = { ...proposal }
+    newest.set(agent, token)
+    attempt(log, () => guard.step({ agent: agents.id(agent), turn, step, prompted: false }))
+    const abort = () => {
+      if (newest.get(agent) === token) attempt(log, () => guard.stepAborted(agents.id(agent), turn, step))
+    }
+    return watch(next, abort)
+  }
+
+  const reserve = (exec: ToolExecution, next: () => unknown): unknown => {
+    const decision = check(exec)
+    return decision.kind === 'allow' ? next() : Promise.resolve(decision)
+  }
+
+  const check = (exec: ToolExecution): Decision => {
+    try {
+      return guard.preExecute(agents.call(exec))
+    } catch (error) {
+      log(messageOf(error))
+      const explanation = attempt(log, () => JSON.parse(guard.explain(exec.name)))
+      if (explanation?.toolCallLimit.limit === null) return { kind: 'allow' }
+      const fault = error instanceof CallError ? error.fault : messageOf(error)
+      return { kind: 'deny', reason: `the limit of tool ${exec.name} could not be checked: ${fault}` }
+    }
+  }
+
+  ctx.on('agent/pre-step', propose, { prepend: true })
+  ctx.on('tools/pre-execute', reserve, { prepend: true })
+  ctx.on('agent/disposed', ({ agent }: Proposal) => attempt(log, () => agents.ended(agent)))
+  ctx.on('agent/turn-stopping', ({ agent, turn }: Proposal) => attempt(log, () => guard.turnEnded(agents.id(agent), turn)))
+  ctx.on('agent/error', ({ agent, turn, step }: Proposal) =>
+    attempt(log, () => guard.stepAborted(agents.id(agent), turn, step)),
+  )
+}
+
+/** What `next` answers, untouched; before whoever waits for it learns that the step was rejected or broke, it is aborted. */
+function watch(next: () => unknown, abort: () => void): unknown {
+  const entered = (decision: unknown): unknown => {
+    if ((decision as { kind?: unknown } | undefined)?.kind === 'reject') abort()
+    return decision
+  }
+  const broke = (error: unknown): never => {
+    abort()
+    throw error
+  }
+  let answer: unknown
+  try {
+    answer = next()
+  } catch (error) {
+    return broke(error)
+  }
+  return answer instanceof Promise ? answer.then(entered, broke) : entered(answer)
+}
