@@ -28,6 +28,7 @@ def check(package: Path, component: Path) -> None:
     sys.path.insert(0, str(package))
     try:
         import wasmtime
+
         from loop_guard._contract import differences
     finally:
         sys.path.remove(str(package))

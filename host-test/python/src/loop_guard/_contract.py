@@ -174,7 +174,7 @@ def _found_structure(of: Any, names: dict[str, str]) -> str:
         case wasm.RecordType():
             return _record([(name, _found_type(field, {})) for name, field in of.fields])
         case wasm.VariantType():
-            return _variant([(name, case and _found_type(case, {})) for name, case in of.cases])
+            return _variant([(name, None if case is None else _found_type(case, {})) for name, case in of.cases])
         case wasm.EnumType():
             return _enum(of.names)
         case _:

@@ -117,9 +117,7 @@ class Guard:
     def step_aborted(self, agent: str, turn: int, step: int) -> None:
         """The step that was begun last was rejected, failed to be prepared, or broke. Never for one that ended normally."""
         hook = "step-aborted"
-        self._call(
-            hook, self._text(hook, "agent", agent), _number(hook, "turn", turn), _number(hook, "step", step)
-        )
+        self._call(hook, self._text(hook, "agent", agent), _number(hook, "turn", turn), _number(hook, "step", step))
 
     def turn_ended(self, agent: str, turn: int) -> None:
         """A turn has ended: the agent rests until its next prompt."""

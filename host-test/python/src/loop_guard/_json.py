@@ -65,7 +65,9 @@ def _lost(value: object, path: str, within: tuple[object, ...]) -> Iterator[Prob
         yield Problem(path, f"cannot be written as JSON: {lost}")
 
 
-def _lost_within(value: dict[object, object] | list[object] | tuple[object, ...], path: str, within: tuple[object, ...]) -> Iterator[Problem]:
+def _lost_within(
+    value: dict[object, object] | list[object] | tuple[object, ...], path: str, within: tuple[object, ...]
+) -> Iterator[Problem]:
     if not isinstance(value, dict):
         for index, element in enumerate(value):
             yield from _lost(element, f"{path}/{index}", within)

@@ -12,7 +12,6 @@ import threading
 from functools import cached_property
 from typing import Any, cast
 
-from wasmtime import Storelike
 from wasmtime.component import Func, FuncType, ListType, OptionType, RecordType, ResultType, ValType, VariantType
 
 _CONVERTING = threading.Lock()
@@ -47,46 +46,46 @@ class Signature:
 class _Func(Func):
     signature: Signature
 
-    def type(self, store: Storelike) -> FuncType:
+    def type(self, store: Any) -> FuncType:
         return cast("FuncType", self.signature)
 
 
 class _List(ListType):
     @cached_property
-    def element(self) -> ValType:  # type: ignore[override]
+    def element(self) -> ValType:
         return _remembered(super().element)
 
 
 class _Record(RecordType):
     @cached_property
-    def fields(self) -> list[tuple[str, ValType]]:  # type: ignore[override]
+    def fields(self) -> list[tuple[str, ValType]]:
         return [(name, _remembered(field)) for name, field in super().fields]
 
 
 class _Variant(VariantType):
     @cached_property
-    def cases(self) -> list[tuple[str, ValType | None]]:  # type: ignore[override]
+    def cases(self) -> list[tuple[str, ValType | None]]:
         return [(name, case and _remembered(case)) for name, case in super().cases]
 
 
 class _Option(OptionType):
     @cached_property
-    def payload(self) -> ValType:  # type: ignore[override]
+    def payload(self) -> ValType:
         return _remembered(super().payload)
 
-    def convert_to_c(self, store: Storelike, val: Any, ptr: Any) -> None:
+    def convert_to_c(self, store: Any, val: Any, ptr: Any) -> None:
         with _CONVERTING:
             super().convert_to_c(store, val, ptr)
 
 
 class _Result(ResultType):
     @cached_property
-    def ok(self) -> ValType | None:  # type: ignore[override]
+    def ok(self) -> ValType | None:
         of = super().ok
         return of and _remembered(of)
 
     @cached_property
-    def err(self) -> ValType | None:  # type: ignore[override]
+    def err(self) -> ValType | None:
         of = super().err
         return of and _remembered(of)
 
