@@ -18,7 +18,11 @@ function random(seed) {
   }
   const below = (bound) => Math.floor(next() * bound)
   const pick = (values) => values[below(values.length)]
-  const shuffled = (values) => values.map((value) => [next(), value]).sort(([a], [b]) => a - b).map(([, value]) => value)
+  const shuffled = (values) =>
+    values
+      .map((value) => [next(), value])
+      .sort(([a], [b]) => a - b)
+      .map(([, value]) => value)
   return { below, pick, shuffled, list: (most, make) => Array.from({ length: below(most + 1) }, make) }
 }
 
@@ -36,7 +40,22 @@ const NAMES = ['grep', 'Grep', 'read_file', 'mcp__fs.read', 'mcp__fs_read', 'a+b
 const PATTERNS = ['*', 'grep', 'GREP', 'mcp__*', '*read*', 'mcp__fs.read', '*.*', 'a+b', '$*', '工*', '😀', '', 'x*']
 // No member looks like an integer (C2), has the name __proto__ (C5) or holds half of a surrogate pair (C7); nothing is deep (C6).
 const MEMBERS = ['path', 'pattern', 'a', 'b', 'é', 'z😀', '', 'toString', 'constructor']
-const SCALARS = [0, 1, -1, 0.1, 1e21, 1e-7, 123456789012, true, false, null, '', 'TODO', 'q"\\\n\u0001\u2028é', 'x'.repeat(70)]
+const SCALARS = [
+  0,
+  1,
+  -1,
+  0.1,
+  1e21,
+  1e-7,
+  123456789012,
+  true,
+  false,
+  null,
+  '',
+  'TODO',
+  'q"\\\n\u0001\u2028é',
+  'x'.repeat(70),
+]
 
 function value({ below, pick, list }, depth) {
   const kind = depth === 0 ? 2 : below(4)

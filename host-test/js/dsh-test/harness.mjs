@@ -2,7 +2,7 @@
 import { Context } from '@deepseek-ai/cordis'
 import AgentLoop from '@deepseek-ai/dsh-agent-loop'
 import { mountAgentLoopTestDependencies } from '@deepseek-ai/dsh-agent-loop-testkit'
-import { LlmAdapter, createUserMessage } from '@deepseek-ai/dsh-llm'
+import { createUserMessage, LlmAdapter } from '@deepseek-ai/dsh-llm'
 
 /** Says, for each model, one response after the other: a list of calls, or else a text with which the turn ends. */
 class ScriptedModel extends LlmAdapter {
@@ -84,7 +84,9 @@ export function log({ agent: subject }) {
     switch (type) {
       case 'user/message': {
         const { source, content } = data
-        return [source.kind === 'user' ? 'prompt' : `${source.plugin} ${source.form}: ${source.summary}: ${content[0].text}`]
+        return [
+          source.kind === 'user' ? 'prompt' : `${source.plugin} ${source.form}: ${source.summary}: ${content[0].text}`,
+        ]
       }
       case 'tool/call':
         return [`call ${data.name}`]

@@ -21,7 +21,8 @@ async function direct(ctx, handle, name = 'web_search') {
 }
 
 const text = (what) => [{ type: 'text', text: what }]
-const injected = (what) => createUserMessage({ content: text(what), source: { kind: 'plugin', plugin: 'other', form: 'notice', summary: what } })
+const injected = (what) =>
+  createUserMessage({ content: text(what), source: { kind: 'plugin', plugin: 'other', form: 'notice', summary: what } })
 
 test('an agent that repeats a call gets the notice in its session log, after the results of the step', async () => {
   const again = ['grep', '{ "pattern": "T\\u004fDO" }']
@@ -48,17 +49,29 @@ test('an agent that repeats a call gets the notice in its session log, after the
 })
 
 test('a child agent has its own counts', async () => {
-  const { ctx } = await start({ parent: [[GREP], [GREP], 'wait', 'done'], child: [[GREP], [GREP], 'done'] }, [[reminder, {}]])
+  const { ctx } = await start({ parent: [[GREP], [GREP], 'wait', 'done'], child: [[GREP], [GREP], 'done'] }, [
+    [reminder, {}],
+  ])
   const parent = await agent(ctx, 'parent')
   await prompt(parent)
   const child = await agent(parent.agent.ctx, 'child')
   await prompt(child)
-  assert.deepEqual(log(child), ['prompt', ...Array(2).fill(['call grep', 'result grep answers']).flat(), 'end completed'])
-  assert.deepEqual(log(parent), ['prompt', ...Array(2).fill(['call grep', 'result grep answers']).flat(), 'end completed'])
+  assert.deepEqual(log(child), [
+    'prompt',
+    ...Array(2).fill(['call grep', 'result grep answers']).flat(),
+    'end completed',
+  ])
+  assert.deepEqual(log(parent), [
+    'prompt',
+    ...Array(2).fill(['call grep', 'result grep answers']).flat(),
+    'end completed',
+  ])
 })
 
 test('agents that take turns do not mix: only the one that made three equal calls is reminded', async () => {
-  const { ctx } = await start({ parent: [[GREP], [GREP], [GREP], 'done'], child: [[GREP], [GREP], 'done'] }, [[reminder, {}]])
+  const { ctx } = await start({ parent: [[GREP], [GREP], [GREP], 'done'], child: [[GREP], [GREP], 'done'] }, [
+    [reminder, {}],
+  ])
   const parent = await agent(ctx, 'parent')
   const child = await agent(parent.agent.ctx, 'child')
   await Promise.all([prompt(parent), prompt(child)])
@@ -96,7 +109,9 @@ test('a call that the limit denied counts for the reminder', async () => {
 
 test('of two parallel calls with one slot one passes, and the next step has a slot again', async () => {
   const other = ['web_search', '{"q":"wasi"}']
-  const { ctx, ran } = await start({ main: [[SEARCH, other], [SEARCH], 'done'] }, [[limit, { limits: { web_search: 1 } }]])
+  const { ctx, ran } = await start({ main: [[SEARCH, other], [SEARCH], 'done'] }, [
+    [limit, { limits: { web_search: 1 } }],
+  ])
   const main = await agent(ctx, 'main')
   await prompt(main)
   const results = log(main).filter((line) => line.startsWith('result'))

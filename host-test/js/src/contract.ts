@@ -98,7 +98,11 @@ type WireDecision = { tag: 'allow' } | { tag: 'deny'; val: string } | { tag: 'as
 type WireOutcome = { status: Status; content?: string }
 
 /** Whether two types accept each other's values; for objects, with every optional member in place. */
-type Same<A, B> = [A, Required<A>] extends [B, Required<B>] ? ([B, Required<B>] extends [A, Required<A>] ? true : false) : false
+type Same<A, B> = [A, Required<A>] extends [B, Required<B>]
+  ? [B, Required<B>] extends [A, Required<A>]
+    ? true
+    : false
+  : false
 
 /** A list of proofs. */
 type Proven<T extends true[]> = T

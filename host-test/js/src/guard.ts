@@ -1,6 +1,6 @@
 // Makes guards from a component that jco has transpiled. It needs nothing of Node, so that a page can bundle it.
 
-import type { Root, instantiate } from '../build/loop-guard.js'
+import type { instantiate, Root } from '../build/loop-guard.js'
 import type { Decision, Needs, Notice, Outcome, Problem, Status, StepStart, ToolCall } from './contract.js'
 import { CallError, ConfigurationError } from './errors.js'
 import { configurationText } from './json.js'

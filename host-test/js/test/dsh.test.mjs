@@ -32,7 +32,12 @@ function install(plugin, config) {
 }
 
 const call = (agent, name = 'web_search', args = {}) => ({ callId: '1', name, arguments: Object.freeze(args), agent })
-const proposal = (agent, step = 1, ...kinds) => ({ agent, turn: 1, step, messages: kinds.map((kind) => ({ source: { kind } })) })
+const proposal = (agent, step = 1, ...kinds) => ({
+  agent,
+  turn: 1,
+  step,
+  messages: kinds.map((kind) => ({ source: { kind } })),
+})
 const issues = (plugin, raw) => plugin.Config['~standard'].validate(raw).issues
 const value = (plugin, raw) => plugin.Config['~standard'].validate(raw).value
 
@@ -79,7 +84,10 @@ test('__proto__ is a name like any other', () => {
     ['constructor', 2],
   ])
   const { listeners } = install(limit, JSON.parse('{"limits":{"__proto__":0}}'))
-  assert.throws(() => limit.Config(JSON.parse('{"limits":{"__proto__":-1}}')), /^ConfigurationError: \/limits\/__proto__: /)
+  assert.throws(
+    () => limit.Config(JSON.parse('{"limits":{"__proto__":-1}}')),
+    /^ConfigurationError: \/limits\/__proto__: /,
+  )
   return listeners['tools/pre-execute'](call({}, '__proto__'), () => assert.fail()).then((decision) =>
     assert.equal(decision.reason, NO_STEP.reason),
   )
@@ -144,7 +152,8 @@ test('a slot is reserved at once, before next', async () => {
   const entered = Promise.resolve({ kind: 'enter', messages: [] })
   listeners['agent/pre-step'](proposal(agent), () => entered)
   const answers = []
-  const reserve = () => answers.push(listeners['tools/pre-execute'](call(agent), () => (reserve.next ??= Promise.resolve(ALLOW))))
+  const reserve = () =>
+    answers.push(listeners['tools/pre-execute'](call(agent), () => (reserve.next ??= Promise.resolve(ALLOW))))
   reserve()
   reserve()
   assert.equal(answers[0], reserve.next)
@@ -153,7 +162,10 @@ test('a slot is reserved at once, before next', async () => {
 
 test('an allowed call gets what next answers, untouched, be it a promise or not', () => {
   const { listeners } = install(limit, { limits: {} })
-  assert.equal(listeners['tools/pre-execute'](call({}), () => ALLOW), ALLOW)
+  assert.equal(
+    listeners['tools/pre-execute'](call({}), () => ALLOW),
+    ALLOW,
+  )
 })
 
 test('decisions have no further keys', async () => {
@@ -203,7 +215,10 @@ test('a late rejection does not abort a newer proposal with the same numbers', a
   listeners['agent/pre-step'](proposal(agent), () => ({ kind: 'enter' }))
   reject({ kind: 'reject' })
   await old
-  assert.equal(listeners['tools/pre-execute'](call(agent), () => ALLOW), ALLOW)
+  assert.equal(
+    listeners['tools/pre-execute'](call(agent), () => ALLOW),
+    ALLOW,
+  )
 })
 
 test('a step ends by an error of its own, by its turn, and with its agent', async () => {
@@ -226,10 +241,20 @@ test('a step ends by an error of its own, by its turn, and with its agent', asyn
 test('calls are counted before next, and the notice stands first', async () => {
   const { listeners } = install(reminder, { thresholds: [2] })
   const agent = {}
-  const downstream = Object.freeze({ kind: 'block', feedback: ['no'], additionalContexts: Object.freeze(['theirs']), more: 1 })
+  const downstream = Object.freeze({
+    kind: 'block',
+    feedback: ['no'],
+    additionalContexts: Object.freeze(['theirs']),
+    more: 1,
+  })
   const order = []
-  const post = () => listeners['tools/post-execute'](call(agent), { isError: false }, async () => (order.push('next'), downstream))
+  const next = async () => {
+    order.push('next')
+    return downstream
+  }
+  const post = () => listeners['tools/post-execute'](call(agent), { isError: false }, next)
   const [first, second] = await Promise.all([post(), post()])
+  assert.deepEqual(order, ['next', 'next'])
   assert.equal(first, downstream)
   const [{ id, ...notice }, ...others] = second.additionalContexts
   assert.match(id, /^[0-9a-f-]{36}$/)
@@ -251,11 +276,18 @@ test("only a person's message in a step resets a chain, and the step is only del
   const agent = {}
   const next = Promise.resolve()
   const contexts = async () =>
-    (await listeners['tools/post-execute'](call(agent), {}, async () => ({ kind: 'accept' }))).additionalContexts?.length
+    (await listeners['tools/post-execute'](call(agent), {}, async () => ({ kind: 'accept' }))).additionalContexts
+      ?.length
   assert.equal(await contexts(), undefined)
-  assert.equal(listeners['agent/pre-step'](proposal(agent, 2, 'plugin', 'user'), () => next), next)
+  assert.equal(
+    listeners['agent/pre-step'](proposal(agent, 2, 'plugin', 'user'), () => next),
+    next,
+  )
   assert.equal(await contexts(), undefined)
-  assert.equal(listeners['agent/pre-step'](proposal(agent, 3, 'plugin'), () => next), next)
+  assert.equal(
+    listeners['agent/pre-step'](proposal(agent, 3, 'plugin'), () => next),
+    next,
+  )
   assert.equal(await contexts(), 1)
 })
 
@@ -276,7 +308,8 @@ test('what the guard cannot do is logged, and calls are denied only where their 
   assert.equal(decide('grep'), ALLOW)
   assert.deepEqual(await decide('web_search'), {
     kind: 'deny',
-    reason: 'the limit of tool web_search could not be checked: arguments: 34603019 bytes, and no text of more than 33554432 is sent',
+    reason:
+      'the limit of tool web_search could not be checked: arguments: 34603019 bytes, and no text of more than 33554432 is sent',
   })
   assert.equal(warnings.length, 2)
   assert.equal(
@@ -285,7 +318,10 @@ test('what the guard cannot do is logged, and calls are denied only where their 
   )
   const advice = install(reminder, {})
   const accepted = { kind: 'accept' }
-  assert.equal(await advice.listeners['tools/post-execute'](call(agent, 'grep', huge), {}, async () => accepted), accepted)
+  assert.equal(
+    await advice.listeners['tools/post-execute'](call(agent, 'grep', huge), {}, async () => accepted),
+    accepted,
+  )
   assert.equal(advice.warnings.length, 1)
 })
 
@@ -293,7 +329,11 @@ test('applied many times, each has a state of its own', async () => {
   const agent = {}
   const all = Array.from({ length: 100 }, () => install(limit, { limits: { web_search: 1 } }).listeners)
   for (const listeners of all) listeners['agent/pre-step'](proposal(agent), () => ({ kind: 'enter' }))
-  for (const listeners of all) assert.equal(listeners['tools/pre-execute'](call(agent), () => ALLOW), ALLOW)
+  for (const listeners of all)
+    assert.equal(
+      listeners['tools/pre-execute'](call(agent), () => ALLOW),
+      ALLOW,
+    )
 })
 
 test('an agent that nobody holds any more has ended', async () => {

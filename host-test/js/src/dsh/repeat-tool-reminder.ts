@@ -1,7 +1,17 @@
 // A plugin for DeepSeek Harness that stands in for its own repeat-tool-reminder: it reminds an agent that repeats a call.
 
 import type { Notice } from '../index.js'
-import { Agents, type Context, type Proposal, type Schema, type ToolExecution, attempt, logOf, schema, sectionGuard } from './shared.js'
+import {
+  Agents,
+  attempt,
+  type Context,
+  logOf,
+  type Proposal,
+  type Schema,
+  schema,
+  sectionGuard,
+  type ToolExecution,
+} from './shared.js'
 
 /** What the user configures. */
 export interface Config {
@@ -35,14 +45,17 @@ export function apply(ctx: Context, config?: Partial<Config> | null): void {
   const log = logOf(ctx, name)
   const agents = new Agents(guard, log)
 
-  ctx.on('tools/post-execute', async (exec: ToolExecution, result: { isError?: boolean }, next: () => Promise<Decision>) => {
-    const notices = attempt(log, () =>
-      guard.postExecute(agents.call(exec), { status: result?.isError ? 'failed' : 'succeeded' }),
-    )
-    const decision = await next()
-    if (notices === undefined || notices.length === 0) return decision
-    return { ...decision, additionalContexts: [...notices.map(message), ...(decision.additionalContexts ?? [])] }
-  })
+  ctx.on(
+    'tools/post-execute',
+    async (exec: ToolExecution, result: { isError?: boolean }, next: () => Promise<Decision>) => {
+      const notices = attempt(log, () =>
+        guard.postExecute(agents.call(exec), { status: result?.isError ? 'failed' : 'succeeded' }),
+      )
+      const decision = await next()
+      if (notices === undefined || notices.length === 0) return decision
+      return { ...decision, additionalContexts: [...notices.map(message), ...(decision.additionalContexts ?? [])] }
+    },
+  )
 
   ctx.on('agent/pre-step', ({ agent, messages, turn, step }: Proposal, next: () => unknown) => {
     const prompted = messages.some(({ source }) => source.kind === 'user')

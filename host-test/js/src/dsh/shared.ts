@@ -1,7 +1,7 @@
 // What the plugins for DeepSeek Harness share: their configuration, and how they name agents and calls.
 
+import { ConfigurationError, createGuard, type Guard, type ToolCall } from '../index.js'
 import { configurationText } from '../json.js'
-import { ConfigurationError, type Guard, type ToolCall, createGuard } from '../index.js'
 
 /** What the plugins use of a Cordis context. */
 export interface Context {

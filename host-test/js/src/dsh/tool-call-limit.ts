@@ -3,15 +3,15 @@
 import { CallError, type Decision } from '../index.js'
 import {
   Agents,
-  type Context,
-  type Proposal,
-  type Schema,
-  type ToolExecution,
   attempt,
+  type Context,
   logOf,
   messageOf,
+  type Proposal,
+  type Schema,
   schema,
   sectionGuard,
+  type ToolExecution,
 } from './shared.js'
 
 /** What the user configures. */
@@ -74,7 +74,9 @@ export function apply(ctx: Context, config?: Partial<Config> | null): void {
   ctx.on('agent/pre-step', propose, { prepend: true })
   ctx.on('tools/pre-execute', reserve, { prepend: true })
   ctx.on('agent/disposed', ({ agent }: Proposal) => attempt(log, () => agents.ended(agent)))
-  ctx.on('agent/turn-stopping', ({ agent, turn }: Proposal) => attempt(log, () => guard.turnEnded(agents.id(agent), turn)))
+  ctx.on('agent/turn-stopping', ({ agent, turn }: Proposal) =>
+    attempt(log, () => guard.turnEnded(agents.id(agent), turn)),
+  )
   ctx.on('agent/error', ({ agent, turn, step }: Proposal) =>
     attempt(log, () => guard.stepAborted(agents.id(agent), turn, step)),
   )
