@@ -37,11 +37,12 @@ mod instance;
 pub mod json;
 mod limits;
 mod pipeline;
-pub mod recorded;
 pub mod replay;
 pub mod script;
 pub mod tune;
 mod types;
+
+pub use loop_guard_readers as recorded;
 
 pub use component::{CONTRACT, Component};
 pub use error::{CallError, ConfigureError, Fault, LoadError};

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// How a call ended: recorded sessions tell it in the contract's words.
+pub use loop_guard_readers::Status;
+
 /// A step that has been proposed for an agent.
 #[derive(Debug, Clone, Copy)]
 pub struct StepStart<'a> {
@@ -38,18 +41,6 @@ pub enum Decision {
     Deny(String),
     /// A person decides, and is shown the reason. Where nobody can be asked, it is a denial.
     Ask(String),
-}
-
-/// How a call ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// The tool ran and reported success.
-    Succeeded,
-    /// The tool ran and reported a failure, or was cancelled after its pre-execute.
-    Failed,
-    /// The tool did not run: somebody denied it.
-    Denied,
 }
 
 /// A call's outcome.

@@ -11,7 +11,7 @@ use loop_guard::Component;
 use loop_guard::script::{Mismatch, Script, bless};
 use serde::Serialize;
 
-use super::text::{BAD, FAINT, GOOD, STRONG, count, styled};
+use super::text::{BAD, FAINT, GOOD, STRONG, count, plain_json, styled};
 use super::{Source, read_text};
 
 /// Run scripted sessions, and compare each answer with the expected one
@@ -61,8 +61,7 @@ pub fn run(args: &Args, source: &Source, out: &mut dyn Write) -> Result<ExitCode
     if let Some(Export::Json) = args.export {
         let exported: Vec<_> =
             sessions.iter().map(|session| Named { name: name(session.path), script: &session.script }).collect();
-        serde_json::to_writer_pretty(&mut *out, &exported)?;
-        writeln!(out)?;
+        writeln!(out, "{}", plain_json(&serde_json::to_string_pretty(&exported)?))?;
         return Ok(ExitCode::SUCCESS);
     }
     let component = source.load()?;

@@ -10,6 +10,7 @@ use loop_guard::{Component, ConfigureError, Guard, Problem};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::text::plain_json;
 use super::{Source, read_text};
 
 /// Check a configuration, and print it as it is understood, defaults filled in
@@ -39,7 +40,7 @@ pub fn run(args: &Args, source: &Source, out: &mut dyn Write) -> Result<ExitCode
         Some(tool) => guard.explain(tool)?,
     };
     let answer: serde_json::Value = serde_json::from_str(&answer).context("the component's answer is not JSON")?;
-    writeln!(out, "{answer:#}")?;
+    writeln!(out, "{}", plain_json(&format!("{answer:#}")))?;
     Ok(ExitCode::SUCCESS)
 }
 

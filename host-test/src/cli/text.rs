@@ -36,6 +36,19 @@ pub fn one_line(text: &str, max: usize) -> String {
     shown
 }
 
+/// JSON text in which no control character stands as it is: terminals obey some, and what leaves out colours drops others.
+pub fn plain_json(json: &str) -> String {
+    let mut plain = String::with_capacity(json.len());
+    for character in json.chars() {
+        match character {
+            // JSON lets these stand in strings, and they can stand nowhere else.
+            '\u{7f}'..='\u{9f}' => plain.push_str(&format!("\\u{:04x}", u32::from(character))),
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
 /// `1 call`, `2 calls`.
 pub fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
@@ -43,13 +56,21 @@ pub fn count(number: usize, thing: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{count, one_line};
+    use super::{count, one_line, plain_json};
 
     #[test]
     fn recorded_text_stays_on_its_line() {
         assert_eq!(one_line("abc", 3), "abc");
         assert_eq!(one_line("abcd", 3), "abc…");
         assert_eq!(one_line("a\n\u{1b}[31mb", 99), "a\\n\\u{1b}[31mb");
+    }
+
+    #[test]
+    fn json_keeps_every_character() {
+        let text = "a\u{7f}\u{9b}31m\u{1b}[31m\u{a0}é";
+        let json = plain_json(&serde_json::to_string(text).unwrap_or_default());
+        assert_eq!(json, "\"a\\u007f\\u009b31m\\u001b[31m\u{a0}é\"");
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap_or_default(), text);
     }
 
     #[test]

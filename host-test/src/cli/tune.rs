@@ -17,7 +17,7 @@ use super::advice::Advisor;
 use super::config::ConfigFile;
 use super::replay::{rows, status};
 use super::report::{Collector, Report};
-use super::text::{FAINT, STRONG, count, one_line, styled};
+use super::text::{FAINT, STRONG, count, one_line, plain_json, styled};
 use super::{Source, corpus};
 
 /// The limits that the table of tools compares.
@@ -227,8 +227,7 @@ enum Line<'a> {
 
 fn json(study: &Study, advisor: &Advisor, out: &mut dyn Write) -> Result<()> {
     let mut print = |line: &Line<'_>| -> Result<()> {
-        serde_json::to_writer(&mut *out, line)?;
-        Ok(writeln!(out)?)
+        Ok(writeln!(out, "{}", plain_json(&serde_json::to_string(line)?))?)
     };
     for sweep in study.sweep() {
         let Sweep {

@@ -8,6 +8,7 @@ use loop_guard::{Decision, Notice};
 use serde::Serialize;
 
 use super::Row;
+use crate::cli::text::plain_json;
 
 /// Prints what the guard says as soon as it says it.
 pub struct Json<'a> {
@@ -79,8 +80,8 @@ impl<'a> Json<'a> {
 
     fn print(&mut self, line: &Line<'_>) {
         if self.broken.is_ok() {
-            let written = serde_json::to_writer(&mut *self.out, line).map_err(io::Error::from);
-            self.broken = written.and_then(|()| writeln!(self.out));
+            let json = serde_json::to_string(line).map_err(io::Error::from);
+            self.broken = json.and_then(|json| writeln!(self.out, "{}", plain_json(&json)));
         }
     }
 

@@ -5,9 +5,9 @@ use std::hash::{BuildHasher, RandomState};
 
 use serde_json::value::RawValue;
 
-use super::lineage::{Inherited, Prefix};
-use super::ordering::OpenStep;
-use super::{Agent, Call, CallResult, Event, Sink, Skipped};
+use crate::lineage::{Inherited, Prefix};
+use crate::ordering::OpenStep;
+use crate::{Agent, Call, CallResult, Event, Sink, Skipped};
 
 /// The log of one input.
 pub struct Log<'a> {
@@ -139,7 +139,7 @@ impl<'a> Log<'a> {
     }
 }
 
-/// What a guard takes of one text at the most, unless its host allows more: see [`Limits`](crate::Limits).
+/// What a guard takes of one text at the most, unless its host allows more.
 const MOST_BYTES: usize = 32 << 20;
 
 /// The log of one agent.

@@ -8,15 +8,15 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
-use super::format::Identity;
-use super::{Agent, Call, Event, Recording, Sink, Skipped};
+use crate::format::Identity;
+use crate::{Agent, Call, Event, Recording, Sink, Skipped};
 
 /// The calls of the session that an input was forked from.
 #[derive(Debug, Clone, Default)]
 pub struct Inherited(Option<Arc<HashSet<u64>>>);
 
 impl Inherited {
-    pub(super) fn prefix(&self) -> Option<Prefix> {
+    pub(crate) fn prefix(&self) -> Option<Prefix> {
         let calls = Arc::clone(self.0.as_ref()?);
         Some(Prefix { calls, left_out: HashSet::new(), step: None, over: false })
     }

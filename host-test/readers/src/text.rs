@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::CallResult;
-use crate::types::Status;
+use crate::CallResult;
+use crate::Status;
 
 /// Parses an array; none where the JSON is no array, or one of other things.
 pub fn array<'a, T: Deserialize<'a>>(json: Option<&'a RawValue>) -> Option<Vec<T>> {

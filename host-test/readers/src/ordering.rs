@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::{Call, CallResult, Event};
+use crate::{Call, CallResult, Event};
 
 /// A step while it is read: the calls and results in the order of the log. Nothing of it is told before it
 /// is complete, since a prompt may stand after the step's beginning.
@@ -99,8 +99,8 @@ impl Waiting {
 #[cfg(test)]
 mod tests {
     use super::OpenStep;
-    use crate::recorded::{Call, CallResult, Event};
-    use crate::types::Status;
+    use crate::Status;
+    use crate::{Call, CallResult, Event};
 
     /// `+a` is the call a, `+b<a` the call b made inside of a, `=a` the result of a.
     fn order(entries: &str) -> String {

@@ -1,14 +1,17 @@
-//! Recorded sessions: what agents did, read from the files that they leave behind.
+//! Reads recorded sessions: what agents did, from the files that they leave behind.
 //!
-//! An [`Input`] is a file, or what else holds a recording. [`Recording::open`] recognises its [`Format`], and
+//! It knows nothing of any guard, and is used by the host in Rust as well as, compiled to wasm, by the page that runs in a browser. An [`Input`] is a file, or what else holds a recording. [`Recording::open`] recognises its [`Format`], and
 //! [`Recording::read`] tells a [`Sink`] what happened, hook by hook, in an order that the contract allows. One input can hold several
 //! sessions, and a session several agents: each [`Event`] is one of an [`Agent`].
 //!
 //! Little more than the step at hand is kept, except where a file is one JSON document, or holds spans, which must be sorted. A log in which later lines tell
 //! how to read earlier ones is read twice.
 
+mod compression;
 mod format;
 mod formats;
+#[cfg(any(target_arch = "wasm32", test))]
+mod frames;
 mod input;
 mod lineage;
 mod log;
@@ -25,7 +28,7 @@ pub use lineage::{Inherited, Lineages};
 pub use reading::{ReadError, Recording};
 pub use search::{Found, SearchError, search};
 
-use crate::types::Status;
+use serde::{Deserialize, Serialize};
 
 /// An agent of a recorded session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -73,6 +76,18 @@ pub struct Call {
     pub tool: String,
     /// The raw text of its arguments.
     pub arguments: String,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// The tool ran and reported success.
+    Succeeded,
+    /// The tool ran and reported a failure, or was cancelled before it ended.
+    Failed,
+    /// The tool did not run: somebody denied it.
+    Denied,
 }
 
 /// The recorded outcome of a call.

@@ -5,12 +5,12 @@ use std::ops::ControlFlow;
 
 use thiserror::Error;
 
-use super::format::{FORMATS, Format, Identity, Probe, Reader};
-use super::lineage::Inherited;
-use super::log::Log;
-use super::pieces::{Found, Piece, visit};
-use super::text::without_lone_surrogates;
-use super::{Input, Sink, Skipped};
+use crate::format::{FORMATS, Format, Identity, Probe, Reader};
+use crate::lineage::Inherited;
+use crate::log::Log;
+use crate::pieces::{Found, Piece, visit};
+use crate::text::without_lone_surrogates;
+use crate::{Input, Sink, Skipped};
 
 /// Why an input was not read.
 #[derive(Debug, Error)]
@@ -102,7 +102,7 @@ impl Recording {
     }
 
     /// What is known of the session as a whole.
-    pub(super) fn identity(&self) -> &Identity {
+    pub(crate) fn identity(&self) -> &Identity {
         &self.identity
     }
 

@@ -4,9 +4,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::chat::conversation;
-use crate::recorded::format::{Format, Probe, Reader, as_it_is};
-use crate::recorded::log::Log;
-use crate::recorded::text::{content, parse};
+use crate::format::{Format, Probe, Reader, as_it_is};
+use crate::log::Log;
+use crate::text::{content, parse};
 
 pub const FORMAT: Format = Format {
     name: "tau-bench",

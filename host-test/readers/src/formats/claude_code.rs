@@ -11,12 +11,12 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::recorded::CallResult;
-use crate::recorded::format::{Format, Identity, Probe, Reader, as_it_is};
-use crate::recorded::log::{AgentLog, Log};
-use crate::recorded::text::{arguments, content, parse};
-use crate::recorded::tree::{Branch, Tree};
-use crate::types::Status;
+use crate::CallResult;
+use crate::Status;
+use crate::format::{Format, Identity, Probe, Reader, as_it_is};
+use crate::log::{AgentLog, Log};
+use crate::text::{arguments, content, parse};
+use crate::tree::{Branch, Tree};
 
 pub const FORMAT: Format = Format {
     name: "claude-code",

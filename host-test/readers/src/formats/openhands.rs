@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::recorded::CallResult;
-use crate::recorded::format::{Format, Probe, Reader, as_it_is};
-use crate::recorded::log::{AgentLog, Log};
-use crate::recorded::text::{arguments, array, content, parse, result};
-use crate::recorded::tree::{Branch, Tree};
-use crate::types::Status;
+use crate::CallResult;
+use crate::Status;
+use crate::format::{Format, Probe, Reader, as_it_is};
+use crate::log::{AgentLog, Log};
+use crate::text::{arguments, array, content, parse, result};
+use crate::tree::{Branch, Tree};
 
 pub const FORMAT: Format = Format {
     name: "openhands",

@@ -4,9 +4,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::recorded::format::{Format, Probe, Reader, as_it_is};
-use crate::recorded::log::{AgentLog, Log};
-use crate::recorded::text::{arguments, content, parse, result};
+use crate::format::{Format, Probe, Reader, as_it_is};
+use crate::log::{AgentLog, Log};
+use crate::text::{arguments, content, parse, result};
 
 pub const FORMAT: Format = Format {
     name: "trae",

@@ -6,9 +6,9 @@ use std::fmt;
 
 use serde_json::value::RawValue;
 
-use super::formats;
-use super::log::Log;
-use super::text::array;
+use crate::formats;
+use crate::log::Log;
+use crate::text::array;
 
 /// A format of recorded sessions.
 pub struct Format {
@@ -19,15 +19,15 @@ pub struct Format {
     /// What it is recognised by.
     pub signs: &'static str,
     /// Whether a piece is one of this format. Those of other formats, and most pieces that tell nothing, are not.
-    pub(super) recognises: fn(&Probe<'_>) -> bool,
+    pub(crate) recognises: fn(&Probe<'_>) -> bool,
     /// What a piece says of the session as a whole, where pieces do.
-    pub(super) identify: Option<fn(&Probe<'_>, &mut Identity)>,
+    pub(crate) identify: Option<fn(&Probe<'_>, &mut Identity)>,
     /// Whether a file may hold a call twice, so that a call id that was seen before is no new call. Elsewhere ids recur.
-    pub(super) repeats_calls: bool,
+    pub(crate) repeats_calls: bool,
     /// What of a result is the same each time that the result is.
-    pub(super) steady: fn(&str) -> Cow<'_, str>,
+    pub(crate) steady: fn(&str) -> Cow<'_, str>,
     /// A reader for one input.
-    pub(super) reader: fn() -> Box<dyn Reader>,
+    pub(crate) reader: fn() -> Box<dyn Reader>,
 }
 
 /// All formats, in the order in which they are tried.
@@ -69,7 +69,7 @@ impl fmt::Debug for Format {
 }
 
 /// Reads the pieces of one input into its log.
-pub(super) trait Reader {
+pub(crate) trait Reader {
     /// Whether later pieces tell how to read earlier ones: all are then surveyed before the first is read.
     fn needs_survey(&self) -> bool {
         false
@@ -98,12 +98,12 @@ pub struct Identity {
 }
 
 /// Results have nothing that differs each time.
-pub(super) fn as_it_is(content: &str) -> Cow<'_, str> {
+pub(crate) fn as_it_is(content: &str) -> Cow<'_, str> {
     Cow::Borrowed(content)
 }
 
 /// A first look at an object: its members, none of them parsed.
-pub(super) struct Probe<'a>(BTreeMap<Cow<'a, str>, &'a RawValue>);
+pub(crate) struct Probe<'a>(BTreeMap<Cow<'a, str>, &'a RawValue>);
 
 impl<'a> Probe<'a> {
     pub fn new(json: &'a str) -> Option<Self> {

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::recorded::format::{Format, Probe, Reader, as_it_is};
-use crate::recorded::log::{AgentLog, Log};
-use crate::recorded::text::{arguments, array, command, content, parse, result};
-use crate::types::Status;
+use crate::Status;
+use crate::format::{Format, Probe, Reader, as_it_is};
+use crate::log::{AgentLog, Log};
+use crate::text::{arguments, array, command, content, parse, result};
 
 pub const FORMAT: Format = Format {
     name: "mini-swe-agent",

@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::recorded::CallResult;
-use crate::recorded::format::{Format, Identity, Probe, Reader, as_it_is};
-use crate::recorded::log::{AgentLog, Log};
-use crate::recorded::text::{arguments, array, content, parse, without_lone_surrogates};
-use crate::types::Status;
+use crate::CallResult;
+use crate::Status;
+use crate::format::{Format, Identity, Probe, Reader, as_it_is};
+use crate::log::{AgentLog, Log};
+use crate::text::{arguments, array, content, parse, without_lone_surrogates};
 
 pub const FORMAT: Format = Format {
     name: "gemini-cli",

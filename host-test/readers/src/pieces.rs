@@ -9,9 +9,9 @@ use std::ops::ControlFlow;
 
 use serde_json::value::RawValue;
 
-use super::Skipped;
-use super::input::Input;
-use super::text::without_place;
+use crate::Skipped;
+use crate::input::Input;
+use crate::text::without_place;
 
 /// A piece of an input.
 #[derive(Clone, Copy)]
@@ -269,7 +269,7 @@ mod tests {
     use std::ops::ControlFlow;
 
     use super::{Found, closed, visit};
-    use crate::recorded::Input;
+    use crate::Input;
 
     /// What is found, as lines `LINE[array]: TEXT` or `LINE! REASON`.
     fn found(text: impl AsRef<[u8]>) -> String {

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::recorded::CallResult;
-use crate::recorded::format::{Format, Probe, Reader, as_it_is};
-use crate::recorded::log::Log;
-use crate::recorded::text::{arguments, content, parse, result};
+use crate::CallResult;
+use crate::format::{Format, Probe, Reader, as_it_is};
+use crate::log::Log;
+use crate::text::{arguments, content, parse, result};
 
 pub const FORMAT: Format = Format {
     name: "opentelemetry",

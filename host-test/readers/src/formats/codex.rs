@@ -9,11 +9,11 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::recorded::CallResult;
-use crate::recorded::format::{Format, Identity, Probe, Reader};
-use crate::recorded::log::{AgentLog, Log};
-use crate::recorded::text::{arguments, content, parse};
-use crate::types::Status;
+use crate::CallResult;
+use crate::Status;
+use crate::format::{Format, Identity, Probe, Reader};
+use crate::log::{AgentLog, Log};
+use crate::text::{arguments, content, parse};
 
 pub const FORMAT: Format = Format {
     name: "codex",
@@ -289,7 +289,7 @@ fn steady(output: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::{steady, written_status};
-    use crate::types::Status;
+    use crate::Status;
 
     #[test]
     fn an_exit_status_is_told_before_the_output() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use walkdir::WalkDir;
 
-use super::Input;
+use crate::Input;
 
 /// Why inputs were not found.
 #[derive(Debug, Error)]

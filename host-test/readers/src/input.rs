@@ -6,8 +6,9 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use flate2::bufread::MultiGzDecoder;
 use tempfile::NamedTempFile;
+
+use crate::compression::decompressed;
 
 /// Something that holds a recording, and can be read more than once.
 #[derive(Clone)]
@@ -24,7 +25,7 @@ type Progress = Arc<dyn Fn(u64) + Send + Sync>;
 
 /// One stream of bytes.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(crate) struct Part {
     pub name: String,
     source: Source,
 }
@@ -115,12 +116,12 @@ impl Input {
         Self { progress: Arc::new(progress), ..self }
     }
 
-    pub(super) fn parts(&self) -> &[Part] {
+    pub(crate) fn parts(&self) -> &[Part] {
         &self.parts
     }
 
     /// The text of a part, decompressed if it begins like gzip or Zstandard.
-    pub(super) fn open(&self, part: &Part) -> io::Result<Box<dyn BufRead>> {
+    pub(crate) fn open(&self, part: &Part) -> io::Result<Box<dyn BufRead>> {
         let bytes = part.source.open()?;
         decompressed(BufReader::with_capacity(BUFFER, Counted { bytes, progress: Arc::clone(&self.progress) }))
     }
@@ -161,21 +162,5 @@ impl Source {
     }
 }
 
-const BUFFER: usize = 128 << 10;
-
-/// The first bytes of a gzip member (RFC 1952) and of a Zstandard frame (RFC 8878).
-const GZIP: &[u8] = &[0x1f, 0x8b];
-const ZSTANDARD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-
-/// Both formats may consist of several parts one after another: all are read.
-fn decompressed(mut bytes: impl BufRead + 'static) -> io::Result<Box<dyn BufRead>> {
-    let start = bytes.fill_buf()?;
-    if start.starts_with(ZSTANDARD) {
-        let decoder = zstd::stream::read::Decoder::with_buffer(bytes)?;
-        Ok(Box::new(BufReader::with_capacity(BUFFER, decoder)))
-    } else if start.starts_with(GZIP) {
-        Ok(Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(bytes))))
-    } else {
-        Ok(Box::new(bytes))
-    }
-}
+/// How much is read at once.
+pub(crate) const BUFFER: usize = 128 << 10;

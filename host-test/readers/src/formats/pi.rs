@@ -7,10 +7,10 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::recorded::format::{Format, Identity, Probe, Reader, as_it_is};
-use crate::recorded::log::{AgentLog, Log};
-use crate::recorded::text::{arguments, content, parse, result};
-use crate::recorded::tree::{Branch, Tree};
+use crate::format::{Format, Identity, Probe, Reader, as_it_is};
+use crate::log::{AgentLog, Log};
+use crate::text::{arguments, content, parse, result};
+use crate::tree::{Branch, Tree};
 
 pub const FORMAT: Format = Format {
     name: "pi",
