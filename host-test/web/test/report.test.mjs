@@ -4,17 +4,15 @@
 // LOOP_GUARD names the command, CHROMIUM the browser.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { launch, obstacles, open, overflow } from "./browser.mjs";
 
 const command = process.env.LOOP_GUARD ?? "loop-guard";
-const recorded = fileURLToPath(new URL("../recorded", import.meta.url));
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const recorded = fileURLToPath(new URL("../../recorded", import.meta.url));
 
 const folder = mkdtempSync(join(tmpdir(), "loop-guard-"));
 let browser;
@@ -28,18 +26,6 @@ function run(name) {
   return { url: pathToFileURL(page).href, lines: out.trim().split("\n").map((line) => JSON.parse(line)) };
 }
 
-// A page whose errors, and whose requests for anything but itself, are kept.
-async function open(url, options = {}) {
-  const context = await browser.newContext(options);
-  const page = await context.newPage();
-  const faults = [];
-  page.on("console", (message) => ["error", "warning"].includes(message.type()) && faults.push(message.text()));
-  page.on("pageerror", (error) => faults.push(String(error)));
-  page.on("request", (request) => request.url() !== url && faults.push(request.url()));
-  await page.goto(url);
-  return { page, faults };
-}
-
 // The cells of the rows that match, by the names of their figures; what else names a row is its key.
 const rows = (page, selector) =>
   page.$$eval(selector, (rows) =>
@@ -50,8 +36,7 @@ const rows = (page, selector) =>
   );
 
 before(async () => {
-  const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
-  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args });
+  browser = await launch();
 });
 
 after(async () => {
@@ -61,7 +46,7 @@ after(async () => {
 
 test("each number of replay --output json stands in the page", async () => {
   const { url, lines } = run("replay");
-  const { page, faults } = await open(url);
+  const { page, faults } = await open(browser, url);
   const summaries = lines.filter((line) => line.event === "summary");
   const shown = await rows(page, "#session-table tbody tr");
   assert.ok(summaries.length > 100, `${summaries.length} summaries`);
@@ -88,7 +73,7 @@ test("each number of replay --output json stands in the page", async () => {
 
 test("each number of tune --output json stands in the page", async () => {
   const { url, lines } = run("tune");
-  const { page, faults } = await open(url);
+  const { page, faults } = await open(browser, url);
   const thresholds = new Map((await rows(page, "tr[data-threshold]")).map((row) => [row.threshold, row.figures]));
   const sweep = lines.filter((line) => line.event === "threshold");
   assert.equal(sweep.length, 19);
@@ -124,7 +109,7 @@ test("each number of tune --output json stands in the page", async () => {
 
 test("identical calls have one colour", async () => {
   const { url } = run("replay");
-  const { page } = await open(url);
+  const { page } = await open(browser, url);
   const article = page.locator("article", { hasText: "stuck-on-a-grep" }).first();
   const fills = await article.locator("svg.strip rect").evaluateAll((cells) => cells.map((cell) => getComputedStyle(cell).fill));
   assert.equal(fills.length, 10);
@@ -136,7 +121,7 @@ test("identical calls have one colour", async () => {
 
 test("the page can be used by keyboard, and sorts its table", async () => {
   const { url } = run("replay");
-  const { page, faults } = await open(url);
+  const { page, faults } = await open(browser, url);
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to the figures");
   const button = page.locator("#session-table thead button", { hasText: /^calls$/ });
@@ -158,13 +143,10 @@ test("the page can be used by keyboard, and sorts its table", async () => {
 for (const colorScheme of ["light", "dark"]) {
   test(`nothing stands in the way of anybody, in the ${colorScheme}`, async () => {
     const { url } = run("tune");
-    const { page, faults } = await open(url, { colorScheme });
-    await page.$$eval("details", (all) => all.forEach((details) => (details.open = true)));
-    await page.evaluate(axe);
-    const { violations, passes } = await page.evaluate(() => globalThis.axe.run());
-    const words = violations.map(({ id, nodes }) => `${id}: ${nodes.length} times, first ${nodes[0].html.slice(0, 200)} ${nodes[0].failureSummary}`);
-    assert.deepEqual(words, []);
-    assert.ok(passes.length > 15, `${passes.length} rules apply`);
+    const { page, faults } = await open(browser, url, { colorScheme });
+    const { violations, passes } = await obstacles(page);
+    assert.deepEqual(violations, []);
+    assert.ok(passes > 15, `${passes} rules apply`);
     const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     assert.equal(ground, { light: "rgb(253, 253, 251)", dark: "rgb(22, 22, 21)" }[colorScheme]);
     assert.deepEqual(faults, []);
@@ -173,14 +155,13 @@ for (const colorScheme of ["light", "dark"]) {
 
 test("on a phone nothing runs out of the page", async () => {
   const { url } = run("tune");
-  const { page } = await open(url, { viewport: { width: 360, height: 740 } });
-  const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-  assert.ok(content <= screen, `${content} in ${screen}`);
+  const { page } = await open(browser, url, { viewport: { width: 360, height: 740 } });
+  assert.equal(await overflow(page), 0);
 });
 
 test("on paper the numbers are there too", async () => {
   const { url } = run("tune");
-  const { page } = await open(url);
+  const { page } = await open(browser, url);
   await page.emulateMedia({ media: "print" });
   await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
   assert.ok(await page.locator("tr[data-threshold='3']").isVisible());
