@@ -12,7 +12,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 class ComponentHook(BuildHookInterface[Any]):
     """Takes the component from the checkout's build; from beside this file in a source distribution."""
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
+        """Checks the component, and adds it to what is packed."""
         root = Path(self.root)
         packed = root / "loop-guard.wasm"
         component = packed if packed.exists() else root.parent / "build" / "loop-guard.wasm"

@@ -46,7 +46,7 @@ class Signature:
 class _Func(Func):
     signature: Signature
 
-    def type(self, store: Any) -> FuncType:
+    def type(self, store: Any) -> FuncType:  # noqa: ARG002
         return cast("FuncType", self.signature)
 
 

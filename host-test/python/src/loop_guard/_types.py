@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Union
+from typing import Annotated
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Ask:
     """What the person is shown."""
 
 
-Decision = Union[Allow, Deny, Ask]
+Decision = Allow | Deny | Ask
 """The answer to a pre-execute; it goes well with ``match``."""
 
 
