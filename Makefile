@@ -7,8 +7,11 @@ CARGO_DENY := 0.20.2
 CARGO_FUZZ := 0.13.2
 
 # npm writes this file last in a folder of packages.
-NPM_PACKAGES := host-test/js/node_modules/.package-lock.json
+JS_PACKAGES := host-test/js/node_modules/.package-lock.json
 WEB_PACKAGES := host-test/web/node_modules/.package-lock.json
+
+# Where cargo puts what it builds.
+TARGET_FOLDER = $(shell cargo metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 
 # The browser for `make web`.
 CHROMIUM := /usr/bin/chromium
@@ -20,7 +23,7 @@ ADVISORIES := yes
 FUZZ_SECONDS := 20
 FUZZ_TARGETS := canonical configuration hooks pattern
 
-.PHONY: help setup build demo test web bench lint deny fuzz reproducible cargo-component clean
+.PHONY: help setup build demo test component js node python web hosts cost bench lint deny fuzz reproducible cargo-component clean
 .DEFAULT_GOAL := help
 
 # Installs a cargo command, of which a debug build takes minutes and a release build far longer.
@@ -42,13 +45,36 @@ demo: build ## See the guard at work on the built-in sessions
 test: build ## Run all tests; LOOP_GUARD_SESSIONS=FOLDER replays the recorded sessions in it as well
 	cargo test --workspace --no-fail-fast $(if $(LOOP_GUARD_SESSIONS),-- --include-ignored)
 
-bench: setup $(NPM_PACKAGES) ## Measure what a call costs, against targets; needs Node.js and npm
+component: build ## Write the component, and what tests of hosts need, to host-test/build
+	@mkdir -p host-test/build
+	@cargo run --quiet -- inspect --save host-test/build/loop-guard.wasm > /dev/null
+	@cargo run --quiet -- check --export json host-test/sessions/*.yaml > host-test/build/sessions.json
+	cargo run --quiet --example misfits -- host-test/build
+	cargo build --package loop-guard-page-reader --target wasm32-unknown-unknown --profile guest
+	@cp $(TARGET_FOLDER)/wasm32-unknown-unknown/guest/loop_guard_page_reader.wasm host-test/build/readers.wasm
+
+hosts: node python web ## Build and test the hosts in other languages: Node.js, Python, the browser
+
+js: component $(JS_PACKAGES)
+	cd host-test/js && npm run build
+
+node: js ## Test the npm package and the plugins for DeepSeek Harness; needs Node.js 20 and npm
+	cd host-test/js && npm run lint && npm test
+
+python: component ## Build and test the Python package; needs Python 3.10 or newer
+	host-test/python/check.sh
+
+web: js $(WEB_PACKAGES) ## Build the page to try the guard in, and test it and the pages of --report in a real browser, CHROMIUM
+	cd host-test/web && npm run build && npm run lint
+	cd host-test/web && LOOP_GUARD=$(TARGET_FOLDER)/debug/loop-guard CHROMIUM=$(CHROMIUM) npm test
+
+cost: hosts ## Measure what a call costs in each host, in one run
+	CHROMIUM=$(CHROMIUM) cargo bench --package loop-guard --profile dev --bench hosts
+
+bench: setup $(JS_PACKAGES) ## Measure what a call costs, against targets; needs Node.js and npm
 	cargo bench --package loop-guard --profile dev --bench guard --bench replay
 
-web: build $(WEB_PACKAGES) ## Test the pages of --report in a real browser, CHROMIUM; needs Node.js and npm
-	cd host-test/web && LOOP_GUARD="$$(cd ../.. && cargo metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug/loop-guard" CHROMIUM=$(CHROMIUM) npm test
-
-$(NPM_PACKAGES) $(WEB_PACKAGES): %/node_modules/.package-lock.json: %/package-lock.json
+$(JS_PACKAGES) $(WEB_PACKAGES): %/node_modules/.package-lock.json: %/package-lock.json
 	cd $* && npm ci --ignore-scripts
 
 lint: setup ## Check formatting, lints, documentation and scripts, with warnings denied
@@ -82,4 +108,4 @@ cargo-component: setup ## Build the component with cargo-component, and run the 
 
 clean: ## Delete what was built
 	cargo clean
-	rm -rf host-test/js/build
+	rm -rf host-test/build host-test/js/build host-test/js/dist host-test/python/dist host-test/web/build host-test/web/dist

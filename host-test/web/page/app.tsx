@@ -39,14 +39,20 @@ export function App({ createGuard, read }: { createGuard: CreateGuard; read: Rea
       <header>
         <h1>Loop guard</h1>
         <p>
-          See what the guard would have told an agent, and which calls it would have denied. Everything runs in this page, and nothing
-          leaves it.
+          See what the guard would have told an agent, and which calls it would have denied. Everything runs in this
+          page, and nothing leaves it.
         </p>
       </header>
       <main>
         <Source open={setReading} />
         <Unread contents={contents} reading={reading} />
-        <Controls settings={settings} change={setSettings} config={config} problems={answer.problems} tools={toolsOf(contents)} />
+        <Controls
+          settings={settings}
+          change={setSettings}
+          config={config}
+          problems={answer.problems}
+          tools={toolsOf(contents)}
+        />
         <Timelines timelines={timelines} />
       </main>
     </>
@@ -94,15 +100,15 @@ function Unread({ contents, reading }: { contents: Contents; reading: File[] | u
       </p>
       {bad.length > 0 && (
         <div role="alert" id="unread">
-<ul>
-          {bad.slice(0, MOST_UNREAD).map(({ file, reason }) => (
-            <li>
-              {file}: {reason}
-            </li>
-          ))}
-          {bad.length > MOST_UNREAD && <li>and {bad.length - MOST_UNREAD} more</li>}
-        </ul>
-</div>
+          <ul>
+            {bad.slice(0, MOST_UNREAD).map(({ file, reason }) => (
+              <li>
+                {file}: {reason}
+              </li>
+            ))}
+            {bad.length > MOST_UNREAD && <li>and {bad.length - MOST_UNREAD} more</li>}
+          </ul>
+        </div>
       )}
     </>
   )

@@ -46,18 +46,18 @@ export function Controls({ settings, change, config, problems, tools }: Properti
       </div>
       {problems.length > 0 && (
         <div role="alert" id="problems">
-<ul>
-          {problems.map(({ path, message }) => (
-            <li>
-              {path !== '' && <code>{path}</code>} {message}
-            </li>
-          ))}
-        </ul>
-</div>
+          <ul>
+            {problems.map(({ path, message }) => (
+              <li>
+                {path !== '' && <code>{path}</code>} {message}
+              </li>
+            ))}
+          </ul>
+        </div>
       )}
       <details>
         <summary>The configuration</summary>
-        <pre id="configuration" tabIndex={0}>
+        <pre id="configuration">
           {config}
         </pre>
         <Copy text={config} />
@@ -105,7 +105,13 @@ function Patterns({ label, value, change }: { label: string; value: string; chan
   return (
     <label>
       {label}
-      <textarea rows={2} value={value} placeholder="*_status" spellcheck={false} onInput={({ currentTarget }) => change(currentTarget.value)} />
+      <textarea
+        rows={2}
+        value={value}
+        placeholder="*_status"
+        spellcheck={false}
+        onInput={({ currentTarget }) => change(currentTarget.value)}
+      />
     </label>
   )
 }

@@ -1,10 +1,18 @@
 // The readers of recorded sessions: the runner's own, compiled to wasm.
 
-import { instantiate } from '../build/readers.js'
 import type { Contents } from '../build/interfaces/loop-guard-page-reader.js'
 import coreModule from '../build/readers.core.wasm'
+import { instantiate } from '../build/readers.js'
 
-export type { Agent, Contents, Ending, Event, Recording, StepStart, ToolCall } from '../build/interfaces/loop-guard-page-reader.js'
+export type {
+  Agent,
+  Contents,
+  Ending,
+  Event,
+  Recording,
+  StepStart,
+  ToolCall,
+} from '../build/interfaces/loop-guard-page-reader.js'
 
 /** Reads files: what holds recorded sessions, and why the others could not be read. */
 export type Read = (files: { name: string; bytes: Uint8Array }[]) => Contents

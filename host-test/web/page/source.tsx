@@ -22,7 +22,9 @@ export function Source({ open }: { open: (files: File[]) => void }) {
       setFault('')
       setExample('')
     } catch (error) {
-      setFault(`The browser cannot read it; of a folder, choose the files in it. (${error instanceof Error ? error.message : error})`)
+      setFault(
+        `The browser cannot read it; of a folder, choose the files in it. (${error instanceof Error ? error.message : error})`,
+      )
     }
   }
 
@@ -69,7 +71,12 @@ export function Source({ open }: { open: (files: File[]) => void }) {
         <summary>Paste a session</summary>
         <label>
           Its text
-          <textarea rows={6} value={pasted} spellcheck={false} onInput={({ currentTarget }) => setPasted(currentTarget.value)} />
+          <textarea
+            rows={6}
+            value={pasted}
+            spellcheck={false}
+            onInput={({ currentTarget }) => setPasted(currentTarget.value)}
+          />
         </label>
         <button
           type="button"

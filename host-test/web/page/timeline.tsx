@@ -18,9 +18,15 @@ export function Timelines({ timelines }: { timelines: readonly Timeline[] }) {
       </p>
       <Legend />
       {shown.map((timeline, place) => (
-        <Agent key={`${place} ${timeline.agent.session} ${timeline.agent.id}`} timeline={timeline} open={place < OPEN_AGENTS} />
+        <Agent
+          key={`${place} ${timeline.agent.session} ${timeline.agent.id}`}
+          timeline={timeline}
+          open={place < OPEN_AGENTS}
+        />
       ))}
-      {timelines.length > shown.length && <p>and {timelines.length - shown.length} agents more, which are counted but not shown</p>}
+      {timelines.length > shown.length && (
+        <p>and {timelines.length - shown.length} agents more, which are counted but not shown</p>
+      )}
     </section>
   )
 }
@@ -124,7 +130,8 @@ function StepLine({ step: { turn, step, prompted } }: { step: Step }) {
 const ARGUMENTS_SHOWN = 200
 
 function CallLine({ entry: { call, decision, status, notices, run } }: { entry: Call }) {
-  const shown = call.arguments.length > ARGUMENTS_SHOWN ? `${call.arguments.slice(0, ARGUMENTS_SHOWN)}…` : call.arguments
+  const shown =
+    call.arguments.length > ARGUMENTS_SHOWN ? `${call.arguments.slice(0, ARGUMENTS_SHOWN)}…` : call.arguments
   return (
     <li class="call" data-run={run}>
       <span class={`run ${run > 1 ? 'repeated' : ''}`} title={`the same call, ${run} times in a row`}>
@@ -141,7 +148,7 @@ function CallLine({ entry: { call, decision, status, notices, run } }: { entry: 
           <summary>
             <span class="reminded">notice: {summary}</span>
           </summary>
-          <pre tabIndex={0}>{text}</pre>
+          <pre>{text}</pre>
         </details>
       ))}
     </li>

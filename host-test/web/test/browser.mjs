@@ -7,7 +7,13 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 /** Starts it, without what it would fetch by itself. */
 export function launch() {
-  const quiet = ['--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']
+  const quiet = [
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+  ]
   const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', ...quiet] })
 }
@@ -20,7 +26,10 @@ export async function open(browser, url, options = {}) {
   page.on('console', (message) => ['error', 'warning'].includes(message.type()) && faults.push(message.text()))
   page.on('pageerror', (error) => faults.push(String(error)))
   // An icon that stands in the page itself is no request.
-  page.on('request', (request) => request.url() !== url && !request.url().startsWith('data:') && faults.push(request.url()))
+  page.on(
+    'request',
+    (request) => request.url() !== url && !request.url().startsWith('data:') && faults.push(request.url()),
+  )
   await page.goto(url)
   return { page, faults }
 }
@@ -33,7 +42,10 @@ export async function obstacles(page) {
   await page.evaluate(axe)
   const { violations, passes } = await page.evaluate(() => globalThis.axe.run())
   const first = ({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary}`
-  return { violations: violations.map(({ id, nodes }) => `${id}: ${nodes.length} times, first ${first(nodes[0])}`), passes: passes.length }
+  return {
+    violations: violations.map(({ id, nodes }) => `${id}: ${nodes.length} times, first ${first(nodes[0])}`),
+    passes: passes.length,
+  }
 }
 
 /** By how many pixels the page is wider than the screen. */

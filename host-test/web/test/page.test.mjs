@@ -35,7 +35,9 @@ async function visit(options) {
 const remarks = (page) =>
   page.$$eval('.call', (calls) =>
     calls.flatMap((call) => {
-      const said = [...call.querySelectorAll('.notice-text summary, [data-decision]')].map((remark) => remark.textContent)
+      const said = [...call.querySelectorAll('.notice-text summary, [data-decision]')].map(
+        (remark) => remark.textContent,
+      )
       return said.length === 0 ? [] : [[call.querySelector('.tool').textContent, Number(call.dataset.run), ...said]]
     }),
   )
@@ -44,7 +46,9 @@ const remarks = (page) =>
 const choose = async (page, files, first) => {
   await page.setInputFiles('input[type=file]', files)
   await page.waitForFunction((first) => {
-    const said = [document.getElementById('read'), document.getElementById('unread')].map((element) => element?.textContent ?? '')
+    const said = [document.getElementById('read'), document.getElementById('unread')].map(
+      (element) => element?.textContent ?? '',
+    )
     return said.some((text) => text.includes(first) && !text.startsWith('Reading'))
   }, first)
 }
@@ -136,10 +140,14 @@ test('problems are told in the words of the component, and the last answer stays
 test('what is no session says so, and what is pasted, dropped or compressed is read', async () => {
   const { page, faults, totals } = await visit()
   const grep = readFileSync(here('../../recorded/dsh/stuck-on-a-grep.jsonl'))
-  await choose(page, [
-    { name: 'shopping.txt', mimeType: 'text/plain', buffer: Buffer.from('eggs') },
-    { name: 'empty.jsonl', mimeType: 'text/plain', buffer: Buffer.from('') },
-  ], 'shopping.txt')
+  await choose(
+    page,
+    [
+      { name: 'shopping.txt', mimeType: 'text/plain', buffer: Buffer.from('eggs') },
+      { name: 'empty.jsonl', mimeType: 'text/plain', buffer: Buffer.from('') },
+    ],
+    'shopping.txt',
+  )
   assert.deepEqual(await page.$$eval('#unread li', (items) => items.map((item) => item.textContent)), [
     'shopping.txt: not a recorded session of a known format',
     'empty.jsonl: the file is empty',
@@ -178,7 +186,11 @@ test('every recorded session is answered as the command answers it', async () =>
     .filter((entry) => entry.isFile() && !/\.(events|md|meta\.json)$/.test(entry.name))
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
   assert.ok(files.length > 100, `${files.length} files`)
-  const out = execFileSync(command, ['replay', '--output', 'json', ...files], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], maxBuffer: 1 << 28 })
+  const out = execFileSync(command, ['replay', '--output', 'json', ...files], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+    maxBuffer: 1 << 28,
+  })
   const summaries = out.split('\n').flatMap((line) => (line.includes('"event":"summary"') ? [JSON.parse(line)] : []))
 
   const { page, faults, totals } = await visit()
@@ -200,8 +212,13 @@ test('scripted sessions are answered in the page as everywhere', async (t) => {
   const { page, faults } = await visit()
   const sessions = JSON.parse(readFileSync(here('../../build/sessions.json'), 'utf8'))
   assert.ok(sessions.length >= 82, `${sessions.length} sessions`)
-  const replay = readFileSync(here('../../js/test/scripts.mjs'), 'utf8').replace('export function replay', 'function replay')
-  await page.addScriptTag({ content: `${replay}\nglobalThis.replaySession = (session) => replay(loopGuard.createGuard, session)` })
+  const replay = readFileSync(here('../../js/test/scripts.mjs'), 'utf8').replace(
+    'export function replay',
+    'function replay',
+  )
+  await page.addScriptTag({
+    content: `${replay}\nglobalThis.replaySession = (session) => replay(loopGuard.createGuard, session)`,
+  })
   // As text: what passes values to a page loses members named `__proto__`.
   const answers = (session) => page.evaluate((text) => replaySession(JSON.parse(text)), JSON.stringify(session))
   for (const session of sessions) {
@@ -212,9 +229,7 @@ test('scripted sessions are answered in the page as everywhere', async (t) => {
   // The replay itself can fail: with an expectation that no guard meets.
   const [first] = sessions
   const wrong = { ...first, events: [{ line: 1, action: 'canonical', text: '1.0', expect: { text: '1.0' } }] }
-  assert.deepEqual(await answers(wrong), [
-    { line: 1, expected: { text: '1.0' }, actual: { text: '1' } },
-  ])
+  assert.deepEqual(await answers(wrong), [{ line: 1, expected: { text: '1.0' }, actual: { text: '1' } }])
   assert.deepEqual(faults, [])
 })
 
