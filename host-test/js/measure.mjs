@@ -12,7 +12,7 @@ const BATCHES = 25
  * The time of one call, its pre-execute and its post-execute, in microseconds: the median of the batches, for each size of
  * raw arguments, which differ from call to call. The configuration is the default, and a step was begun before.
  *
- * @param {import('./dist/guard.js').CreateGuard} createGuard
+ * @param {import('./dist/public.js').CreateGuard} createGuard
  * @returns {Record<string, number>}
  */
 export function cost(createGuard) {

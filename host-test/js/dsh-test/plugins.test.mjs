@@ -1,7 +1,10 @@
 // Both plugins inside DeepSeek Harness itself, with a scripted model.
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import test from 'node:test'
+import Loader from '@deepseek-ai/cordis-plugin-loader'
 import { createUserMessage } from '@deepseek-ai/dsh-llm'
+import { parse } from 'yaml'
 import * as reminder from '../dist/dsh/repeat-tool-reminder.js'
 import * as limit from '../dist/dsh/tool-call-limit.js'
 import { agent, log, prompt, start } from './harness.mjs'
@@ -290,4 +293,19 @@ test('a bad configuration is refused before anything is registered', async () =>
   await refused(limit, { limits: { web_search: -1 } }, /must be a non-negative safe integer/)
   await refused(limit, { limits: { web_search: undefined } }, /cannot be written as JSON: undefined/)
   await refused(limit, { limits: new Map([['web_search', 1]]) }, /cannot be written as JSON: Map/)
+})
+
+test("the loader takes the README's rows of a profile patch", async () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  const rows = parse(/^```yaml\n([\s\S]*?)^```/m.exec(readme)[1])
+  const { ctx } = await start({ main: [[GREP], [GREP], [GREP, SEARCH, SEARCH], 'done'] }, [])
+  await ctx.plugin(Loader, { baseUrl: import.meta.url })
+  for (const { name, ...row } of rows) {
+    await ctx.loader.create({ ...row, name: name.replace('loop-guard', '../dist').concat('.js') })
+  }
+  await ctx.loader.await()
+  const main = await agent(ctx, 'main')
+  await prompt(main)
+  assert.equal(log(main).includes('result Error: tool web_search exceeded its per-step limit of 1'), true)
+  assert.equal(log(main).at(-2), GENTLE)
 })

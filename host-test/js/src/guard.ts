@@ -1,12 +1,10 @@
-// Makes guards from a component that jco has transpiled. It needs nothing of Node, so that a page can bundle it.
+// A guard: one instance of the component, and what becomes of it.
 
-import type { instantiate, Root } from '../build/loop-guard.js'
+import type * as Hooks from '../build/interfaces/loop-guard-plugin-guard.js'
+import type * as Questions from '../build/interfaces/loop-guard-plugin-introspection.js'
 import type { Decision, Needs, Notice, Outcome, Problem, Status, StepStart, ToolCall } from './contract.js'
 import { CallError, ConfigurationError } from './errors.js'
 import { configurationText } from './json.js'
-
-export type { Decision, Needs, Notice, Outcome, Problem, Status, StepStart, ToolCall } from './contract.js'
-export { CallError, ConfigurationError } from './errors.js'
 
 /** How much one guard may use. What goes beyond is a {@link CallError}. */
 export interface Limits {
@@ -30,33 +28,17 @@ export interface Limits {
  */
 export type CreateGuard = (config?: unknown, limits?: Partial<Limits>) => Guard
 
-/**
- * What makes guards from a transpiled component.
- *
- * @param instantiateComponent the `instantiate` of `loop-guard/component`.
- * @param coreModule gives the compiled core module of that name, `loop-guard.core.wasm`. It is asked for each instance,
- * so that it should compile once.
- */
-export function guardFactory(
-  instantiateComponent: typeof instantiate,
-  coreModule: (name: string) => WebAssembly.Module,
-): CreateGuard {
-  const start = (): Instance => {
-    let memory: WebAssembly.Memory | undefined
-    const functions = instantiateComponent(coreModule, {}, (module, imports) => {
-      const instance = new WebAssembly.Instance(module, imports)
-      memory = instance.exports.memory as WebAssembly.Memory
-      return instance
-    })
-    return { functions, memory: () => memory?.buffer.byteLength ?? 0 }
-  }
-  return (config = {}, limits = {}) => new Guard(start, config, limits)
+/** A running instance. After a fault it must not be called again. */
+export interface Instance {
+  /** What the component exports. */
+  functions: Functions
+  /** The size of its linear memory in bytes. */
+  memory: () => number
 }
 
-/** A running instance. After a fault it must not be called again. */
-interface Instance {
-  functions: Root
-  memory: () => number
+interface Functions {
+  guard: typeof Hooks
+  introspection: typeof Questions
 }
 
 const MIB = 1 << 20
@@ -69,7 +51,7 @@ const STATUSES: readonly string[] = ['succeeded', 'failed', 'denied'] satisfies 
  * used again at once; and a `TypeError` or `RangeError` for what the types do not allow, which changes nothing.
  * Nothing bounds the time of a call, since nothing can interrupt one.
  */
-class Guard {
+export class Guard {
   readonly #start: () => Instance
   readonly #limits: Limits
   #config = '{}'
@@ -219,7 +201,7 @@ class Guard {
   }
 
   /** Calls a function of the component: in a fresh instance if the last one is gone. A fault ends the instance. */
-  #call<T>(hook: string, call: (functions: Root) => T): T {
+  #call<T>(hook: string, call: (functions: Functions) => T): T {
     const instance = this.#instance ?? this.#restart(hook)
     let answer: T
     try {
@@ -260,10 +242,8 @@ class Guard {
   }
 }
 
-export type { Guard }
-
 /** What a configuration needs, or the problems for which it is rejected: jco throws these. */
-function configure({ guard }: Root, config: string): Needs | Problem[] {
+function configure({ guard }: Functions, config: string): Needs | Problem[] {
   try {
     return guard.configure(config)
   } catch (error) {

@@ -2,9 +2,10 @@
 
 import { readFileSync } from 'node:fs'
 import { instantiate } from '../build/loop-guard.js'
-import { type CreateGuard, guardFactory } from './guard.js'
+import { guardFactory } from './core.js'
+import type { CreateGuard } from './guard.js'
 
-export * from './guard.js'
+export * from './public.js'
 
 const modules = new Map<string, WebAssembly.Module>()
 

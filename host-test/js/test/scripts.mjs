@@ -3,7 +3,7 @@
 /**
  * Runs a session against a fresh guard.
  *
- * @param {import('../dist/guard.js').CreateGuard} createGuard
+ * @param {import('../dist/public.js').CreateGuard} createGuard
  * @param {object} session
  * @returns {{ line: number, expected: object, actual: object }[]} what was not answered as expected.
  */
