@@ -57,9 +57,7 @@ export function Controls({ settings, change, config, problems, tools }: Properti
       )}
       <details>
         <summary>The configuration</summary>
-        <pre id="configuration">
-          {config}
-        </pre>
+        <pre id="configuration">{config}</pre>
         <Copy text={config} />
       </details>
     </section>

@@ -64,6 +64,9 @@ export function replay({ agents, events }: Recording, guard: Guard): Timeline[] 
   return players.map(({ timeline }) => timeline)
 }
 
+/** The keys of calls: a session is replayed each time that a setting changes. */
+const keys = new WeakMap<ToolCall, string>()
+
 class Player {
   readonly timeline: Timeline
   readonly #guard: Guard
@@ -87,7 +90,7 @@ class Player {
 
   begin(call: ToolCall): void {
     const decision = this.#guard.preExecute({ agent: this.#name, ...call })
-    const key = JSON.stringify([call.name, this.#guard.canonical(call.arguments)])
+    const key = this.#key(call)
     const run = this.#last?.key === key ? this.#last.run + 1 : 1
     this.#last = { key, run }
     const entry: Call = { kind: 'call', call, decision, status: undefined, notices: [], run }
@@ -97,6 +100,16 @@ class Player {
     totals.calls += 1
     if (decision.kind === 'deny') totals.denied += 1
     if (decision.kind === 'ask') totals.asked += 1
+  }
+
+  /** Equal for equal calls, whatever the configuration. */
+  #key(call: ToolCall): string {
+    let key = keys.get(call)
+    if (key === undefined) {
+      key = JSON.stringify([call.name, this.#guard.canonical(call.arguments)])
+      keys.set(call, key)
+    }
+    return key
   }
 
   end(id: string, recorded: Status, content: string): void {
