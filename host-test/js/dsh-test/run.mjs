@@ -20,5 +20,5 @@ function recentNode() {
 }
 
 const tests = readdirSync(new URL('.', import.meta.url)).filter((file) => file.endsWith('.test.mjs'))
-const options = ['--expose-gc', '--test', '--test-reporter=tap', ...tests]
+const options = ['--test', '--test-reporter=tap', ...tests]
 process.exit(spawnSync(recentNode(), options, { stdio: 'inherit', cwd: new URL('.', import.meta.url) }).status ?? 1)

@@ -107,6 +107,7 @@ type Same<A, B> = [A, Required<A>] extends [B, Required<B>]
 /** A list of proofs. */
 type Proven<T extends true[]> = T
 
+/** Without meaning for a host: it does not compile when the component's contract is another. */
 export type ContractIsTheComponents = Proven<
   [
     Same<Hooks.StepStart, StepStart>,

@@ -19,4 +19,5 @@ function coreModule(name: string): WebAssembly.Module {
   return module
 }
 
+/** Makes a guard from the component of this package. It is compiled when the first one is made. */
 export const createGuard: CreateGuard = guardFactory(instantiate, coreModule)

@@ -184,6 +184,8 @@ test('a proposal that is rejected or breaks is aborted', async () => {
     () => ({ kind: 'reject' }),
     async () => ({ kind: 'reject' }),
     () => Promise.reject(broken),
+    // biome-ignore lint/suspicious/noThenProperty: whatever can be awaited will do.
+    () => ({ then: (_, refuse) => refuse(broken) }),
     () => {
       throw broken
     },

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { after } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { runInNewContext } from 'node:vm'
 import { CallError, ConfigurationError, createGuard } from 'loop-guard'
 import { instantiate } from 'loop-guard/component'
 import { guardFactory } from 'loop-guard/core'
@@ -211,6 +212,7 @@ test('what JSON can hold is accepted, whoever made it', () => {
   Object.defineProperty(bare, 'onExceeded', { value: 'ask', enumerable: false })
   const { limits, onExceeded } = JSON.parse(createGuard({ toolCallLimit: bare }).describe()).toolCallLimit
   assert.deepEqual({ limits, onExceeded }, { limits: { a: 1, b: 2, c: 0 }, onExceeded: 'ask' })
+  assert.deepEqual(problems(runInNewContext('({ toolCallLimit: { limits: { a: 1 } }, maxAgents: null })')), [])
 })
 
 test('a bigint is written with all its digits, for the component to judge', () => {

@@ -40,12 +40,11 @@ export function apply(ctx: Context, config?: Partial<Config> | null): void {
   const guard = sectionGuard('toolCallLimit', config)
   const log = logOf(ctx, name)
   const agents = new Agents(guard, log)
-  /** The newest proposal of each agent, since another one can bear the same numbers. */
-  const newest = new WeakMap<object, Proposal>()
+  /** A token for the newest proposal of each agent, since another one can bear the same numbers. */
+  const newest = new WeakMap<object, object>()
 
-  const propose = (proposal: Proposal, next: () => unknown): unknown => {
-    const { agent, turn, step } = proposal
-    const token = { ...proposal }
+  const propose = ({ agent, turn, step }: Proposal, next: () => unknown): unknown => {
+    const token = {}
     newest.set(agent, token)
     attempt(log, () => guard.step({ agent: agents.id(agent), turn, step, prompted: false }))
     const abort = () => {
@@ -98,5 +97,9 @@ function watch(next: () => unknown, abort: () => void): unknown {
   } catch (error) {
     return broke(error)
   }
-  return answer instanceof Promise ? answer.then(entered, broke) : entered(answer)
+  return isPromise(answer) ? answer.then(entered, broke) : entered(answer)
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function'
 }
