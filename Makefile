@@ -80,7 +80,7 @@ $(JS_PACKAGES) $(WEB_PACKAGES): %/node_modules/.package-lock.json: %/package-loc
 lint: setup ## Check formatting, lints, documentation and scripts, with warnings denied
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	cargo clippy --package loop-guard-guest --target wasm32-unknown-unknown -- -D warnings
+	cargo clippy --package loop-guard-guest --package loop-guard-page-reader --target wasm32-unknown-unknown -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
 	RUSTDOCFLAGS='-D warnings' cargo doc --package loop-guard-guest --no-deps --document-private-items
 	@if command -v shellcheck >/dev/null; then shellcheck guest/*.sh .ci/run; else echo "shellcheck is not installed: the scripts are not checked"; fi

@@ -1,6 +1,13 @@
 //! What a call costs in each host, measured one after another in one run: its pre-execute and its post-execute, with arguments
 //! that differ from call to call. The hosts in other languages print theirs as JSON; what they are asked for is the same.
-#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, clippy::cast_precision_loss, reason = "a benchmark")]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    clippy::indexing_slicing,
+    reason = "a benchmark"
+)]
 
 use std::collections::BTreeMap;
 use std::path::Path;
