@@ -226,9 +226,8 @@ enum Line<'a> {
 }
 
 fn json(study: &Study, advisor: &Advisor, out: &mut dyn Write) -> Result<()> {
-    let mut print = |line: &Line<'_>| -> Result<()> {
-        Ok(writeln!(out, "{}", plain_json(&serde_json::to_string(line)?))?)
-    };
+    let mut print =
+        |line: &Line<'_>| -> Result<()> { Ok(writeln!(out, "{}", plain_json(&serde_json::to_string(line)?))?) };
     for sweep in study.sweep() {
         let Sweep {
             threshold,
