@@ -13,7 +13,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from support import GENTLE, SUCCEEDED, built, call
@@ -100,7 +100,7 @@ def test_guards_of_one_component_share_nothing() -> None:
 
 def test_arguments_are_raw_text_or_a_parsed_value() -> None:
     guard = Guard()
-    equal = [
+    equal: list[object] = [
         '{"a": [1, null], "b": "é"}',
         '{"b":"\\u00e9","a":[1.0,null]}',
         {"b": "é", "a": [1, None]},
@@ -110,17 +110,10 @@ def test_arguments_are_raw_text_or_a_parsed_value() -> None:
         guard.post_execute(call("grep", arguments), SUCCEEDED)
         assert guard.count("main") == count
     # A string is raw text: as a value it must be written as JSON first.
-    for arguments, count in [('"text"', 1), (json.dumps("text"), 2), ("text", 3), ("", 1), ({}, 2), ("{}", 3)]:
-        guard.post_execute(call("grep", arguments), SUCCEEDED)
-        assert guard.count("main") == count, arguments
-    for arguments, count in [
-        (2**64, 1),
-        ("18446744073709551616", 2),
-        (2**64 + 1, 1),
-        (None, 1),
-        ("null", 2),
-        (False, 1),
-    ]:
+    values: list[tuple[object, int]]
+    values = [('"text"', 1), (json.dumps("text"), 2), ("text", 3), ("", 1), ({}, 2), ("{}", 3)]
+    values += [(2**64, 1), ("18446744073709551616", 2), (2**64 + 1, 1), (None, 1), ("null", 2), (False, 1)]
+    for arguments, count in values:
         guard.post_execute(call("grep", arguments), SUCCEEDED)
         assert guard.count("main") == count, arguments
 
@@ -218,24 +211,33 @@ def test_a_configuration_is_json_text_or_a_plain_value() -> None:
     assert problems(True) == [("", "must be an object")]
 
 
+NUMBER = "must be a whole number from 0 to 4294967295"
+NOT_JSON = "pre-execute: arguments cannot be written as JSON: "
+NO_STATUS = "post-execute: status must be one of succeeded, failed, denied"
+NO_LIMITS = "limits: memory and text must not be negative, and time must be from 0 to 1e9 seconds"
+one: Any = 1
+
+
 @pytest.mark.parametrize(
     ("misuse", "error", "words"),
     [
-        (lambda guard: guard.step(1, 1, 1, prompted=True), TypeError, "step: agent must be a string"),
-        (lambda guard: guard.step("a", "1", 1, prompted=True), TypeError, "step: turn must be a whole number from 0 to 4294967295"),
-        (lambda guard: guard.step("a", 1, True, prompted=True), TypeError, "step: step must be a whole number from 0 to 4294967295"),
-        (lambda guard: guard.step("a", 1, 2**32, prompted=True), ValueError, "step: step must be a whole number from 0 to 4294967295"),
-        (lambda guard: guard.turn_ended("a", -1), ValueError, "turn-ended: turn must be a whole number from 0 to 4294967295"),
+        (lambda guard: guard.step(one, 1, 1, prompted=True), TypeError, "step: agent must be a string"),
+        (lambda guard: guard.step("a", "1", 1, prompted=True), TypeError, f"step: turn {NUMBER}"),
+        (lambda guard: guard.step("a", 1, True, prompted=True), TypeError, f"step: step {NUMBER}"),
+        (lambda guard: guard.step("a", 1, 2**32, prompted=True), ValueError, f"step: step {NUMBER}"),
+        (lambda guard: guard.turn_ended("a", -1), ValueError, f"turn-ended: turn {NUMBER}"),
+        (lambda guard: guard.step_aborted("a", 1, 1.5), TypeError, f"step-aborted: step {NUMBER}"),
         (lambda guard: guard.count(None), TypeError, "count: agent must be a string"),
-        (lambda guard: guard.pre_execute(call(1)), TypeError, "pre-execute: name must be a string"),
-        (lambda guard: guard.pre_execute(ToolCall("a", 1, "t", "")), TypeError, "pre-execute: id must be a string"),
-        (lambda guard: guard.pre_execute(call("t", {1, 2})), TypeError, "pre-execute: arguments cannot be written as JSON: "),
-        (lambda guard: guard.pre_execute(call("t", cyclic())), TypeError, "pre-execute: arguments cannot be written as JSON: "),
-        (lambda guard: guard.post_execute(call("t"), Outcome("ok")), ValueError, "post-execute: status must be one of succeeded, failed, denied"),
-        (lambda _: Limits(memory=-1), ValueError, "limits: memory and text must not be negative"),
-        (lambda _: Limits(time=float("nan")), ValueError, "limits: memory and text must not be negative"),
+        (lambda guard: guard.pre_execute(call(one)), TypeError, "pre-execute: name must be a string"),
+        (lambda guard: guard.pre_execute(call("t", number=one)), TypeError, "pre-execute: id must be a string"),
+        (lambda guard: guard.pre_execute(call("t", agent=one)), TypeError, "pre-execute: agent must be a string"),
+        (lambda guard: guard.pre_execute(call("t", {1, 2})), TypeError, NOT_JSON),
+        (lambda guard: guard.pre_execute(call("t", cyclic())), TypeError, NOT_JSON),
+        (lambda guard: guard.post_execute(call("t"), Outcome(cast("Status", "ok"))), ValueError, NO_STATUS),
+        (lambda _: Limits(memory=-1), ValueError, NO_LIMITS),
+        (lambda _: Limits(time=float("nan")), ValueError, NO_LIMITS),
     ],
-)  # fmt: skip
+)
 def test_what_the_types_do_not_allow_changes_nothing(misuse: Any, error: type[Exception], words: str) -> None:
     guard = Guard()
     guard.post_execute(call("grep"), SUCCEEDED)
@@ -246,7 +248,7 @@ def test_what_the_types_do_not_allow_changes_nothing(misuse: Any, error: type[Ex
 
 
 def test_a_status_may_be_its_word() -> None:
-    assert Guard().post_execute(call("t"), Outcome("failed")) == []  # type: ignore[arg-type]
+    assert Guard().post_execute(call("t"), Outcome(cast("Status", "failed"))) == []
     assert Status("denied") is Status.DENIED
 
 

@@ -13,7 +13,6 @@ from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
     AIMessage,
-    AnyMessage,
     BaseMessage,
     HumanMessage,
     ToolMessage,
@@ -46,7 +45,7 @@ class ScriptedModel(BaseChatModel):
     def requests(self) -> list[list[BaseMessage]]:
         return self._requests
 
-    def bind_tools(self, tools: Sequence[Any], **_: Any) -> ScriptedModel:  # type: ignore[override]
+    def bind_tools(self, *_: Any, **__: Any) -> ScriptedModel:
         return self
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
@@ -144,7 +143,7 @@ def kinds(messages: Sequence[BaseMessage]) -> list[str]:
     return [message.type for message in messages]
 
 
-def results(messages: Sequence[AnyMessage]) -> dict[str, tuple[str, str]]:
+def results(messages: Sequence[BaseMessage]) -> dict[str, tuple[str, str]]:
     return {each.tool_call_id: (each.status, each.text) for each in messages if isinstance(each, ToolMessage)}
 
 
@@ -410,7 +409,8 @@ def test_a_call_that_is_tried_again_counts_once(run: Run) -> None:
     guard = Recording()
     retry = ToolRetryMiddleware(max_retries=2, initial_delay=0, on_failure="continue")
     model = ScriptedModel(script=[calls(("fail", {"path": "a"})), DONE])
-    run(create_agent(model, tools=[fail], middleware=[LoopGuardMiddleware(guard), retry]), "go")
+    middleware: list[Any] = [LoopGuardMiddleware(guard), retry]
+    run(create_agent(model, tools=[fail], middleware=middleware), "go")
     assert [line for line in guard.log if line.startswith("p")] == ["pre 1.0", "post 1.0 failed"]
 
 
@@ -437,7 +437,7 @@ def test_a_fault_of_the_guard_breaks_no_agent_and_lets_no_limited_call_through(
     @tool
     def trap(path: str) -> str:
         """A tool that the stub traps for, and says of that it is limited."""
-        raise AssertionError
+        raise AssertionError(path)
 
     guard = Component.from_file(built("stub.wasm")).guard(limits=Limits(time=0.1))
     script = [calls(("spin", {"path": "a"}), ("trap", {"path": "a"})), DONE]
@@ -457,18 +457,19 @@ def test_a_fault_of_the_guard_breaks_no_agent_and_lets_no_limited_call_through(
 
 def test_a_cancelled_run_leaves_failures() -> None:
     guard = Recording()
+    runs = asyncio.Event()
 
     @tool
     async def wait(path: str) -> str:
         """Waits for ever."""
+        runs.set()
         await asyncio.Event().wait()
         return path
 
     async def cancel() -> None:
         agent = agent_of(ScriptedModel(script=[calls(("wait", {"path": "a"})), DONE]), guard, [wait])
         running = asyncio.create_task(agent.ainvoke({"messages": [HumanMessage("go")]}))
-        while "pre 1.0" not in guard.log:
-            await asyncio.sleep(0.001)
+        await runs.wait()
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
