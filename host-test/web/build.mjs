@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { componentNew, transpile } from '@bytecodealliance/jco'
 import { build } from 'esbuild'
+import { keepEveryCharacter } from '../js/scripts/transpile.mjs'
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
 
@@ -14,7 +15,7 @@ async function transpileReaders() {
   for (const [name, content] of Object.entries(files)) {
     const path = here(`build/${name}`)
     mkdirSync(new URL('.', `file://${path}`), { recursive: true })
-    writeFileSync(path, content)
+    writeFileSync(path, name.endsWith('.js') ? keepEveryCharacter(content) : content)
   }
 }
 

@@ -75,8 +75,11 @@ async function checkContract(bytes) {
 /** Mends what jco generates, where a guard needs it otherwise. */
 function adapt(name, content) {
   if (name.endsWith('.wasm')) return boundMemory(content, MEMORY)
-  if (!name.endsWith('.js')) return content
-  // By default a decoder drops U+FEFF at the beginning of a text: of a tool's name in a summary, for instance.
+  return name.endsWith('.js') ? keepEveryCharacter(content) : content
+}
+
+/** By default a decoder drops U+FEFF at the beginning of a text: of a tool's name in a summary, for instance. */
+export function keepEveryCharacter(script) {
   const decoder = "new TextDecoder('utf-8', { ignoreBOM: true })"
-  return new TextDecoder().decode(content).replaceAll('new TextDecoder()', decoder)
+  return new TextDecoder().decode(script).replaceAll('new TextDecoder()', decoder)
 }
