@@ -33,7 +33,6 @@ from loop_guard import (
     Outcome,
     Problem,
     Status,
-    ToolCall,
 )
 
 NO_STEP = "per-step tool limit has no active agent step"

@@ -157,16 +157,15 @@ def test_a_denied_call_counts(go: Go) -> None:
 
 def test_calls_that_finish_out_of_order_are_told_in_the_order_of_the_model(go: Go) -> None:
     finished: list[str] = []
-    last_is_done = threading.Event()
+    others = threading.Semaphore(0)
 
     @function_tool
     def slow(name: str) -> str:
-        """The first waits for the last."""
+        """The first waits for the others."""
         if name == "first":
-            assert last_is_done.wait(10)
+            assert all(others.acquire(timeout=10) for _ in range(2))
         finished.append(name)
-        if name == "last":
-            last_is_done.set()
+        others.release()
         return name
 
     guard = Recording()

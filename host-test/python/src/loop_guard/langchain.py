@@ -44,7 +44,8 @@ from ._steps import Step, attempt
 from ._types import Allow, Ask, Decision, Notice, Outcome, Status, ToolCall
 
 Approve = Callable[[ToolCall, str], "bool | Awaitable[bool]"]
-"""Asks a person whether a call may run, for a reason. It may call ``langgraph.types.interrupt``."""
+"""Asks a person whether a call may run, for a reason. It may call ``langgraph.types.interrupt``, for which an
+agent that is run asynchronously needs Python 3.11."""
 
 _Result = ToolMessage | Command[Any]
 
