@@ -7,9 +7,10 @@
 #[cfg(target_arch = "wasm32")]
 mod component {
     use exports::loop_guard::plugin::guard::{
-        Decision, Guest as Hooks, Needs, Notice, Outcome, Problem, StepStart, ToolCall,
+        Decision, Event, Guest as Hooks, Needs, Notice, Outcome, Problem, StepStart, ToolCall,
     };
-    use exports::loop_guard::plugin::introspection::Guest as Introspection;
+    use exports::loop_guard::plugin::introspection::{Guest as Introspection, Stat};
+    use exports::loop_guard::plugin::resume::Guest as Resume;
 
     wit_bindgen::generate!({ path: "../wit", world: "plugin" });
 
@@ -55,6 +56,8 @@ mod component {
         fn turn_ended(_: String, _: u32) {}
 
         fn agent_ended(_: String) {}
+
+        fn noted(_: String, _: Event) {}
     }
 
     impl Introspection for Stub {
@@ -73,6 +76,20 @@ mod component {
         fn explain(tool: String) -> String {
             let limit = if tool == "trap" { "1" } else { "null" };
             format!(r#"{{"toolCallLimit":{{"limit":{limit}}}}}"#)
+        }
+
+        fn stats() -> Vec<Stat> {
+            Vec::new()
+        }
+    }
+
+    impl Resume for Stub {
+        fn snapshot() -> Vec<u8> {
+            Vec::new()
+        }
+
+        fn restore(_: Vec<u8>) -> Result<(), String> {
+            Ok(())
         }
     }
 }

@@ -62,6 +62,16 @@ impl<T: Default> Agents<T> {
         Some(&self.slots[*self.index.get(id)?].state)
     }
 
+    /// All agents that are remembered, the one that was idle longest first.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
+        let mut next = self.ends.older;
+        std::iter::from_fn(move || {
+            let slot = &self.slots[next?];
+            next = slot.link.newer;
+            Some((&*slot.id, &slot.state))
+        })
+    }
+
     /// Forgets an agent.
     pub fn remove(&mut self, id: &str) {
         let Some(slot) = self.index.remove(id) else { return };
@@ -187,6 +197,15 @@ mod tests {
             agents.remove(&id);
         }
         assert_eq!(agents.slots.len(), 1);
+    }
+
+    #[test]
+    fn agents_are_listed_in_the_order_of_their_last_use() {
+        let mut agents = with(3, &["a", "b", "c", "a", "d"]);
+        assert_eq!(agents.iter().collect::<Vec<_>>(), [("c", &1), ("a", &2), ("d", &1)]);
+        agents.remove("a");
+        assert_eq!(agents.iter().collect::<Vec<_>>(), [("c", &1), ("d", &1)]);
+        assert_eq!(with(1, &[]).iter().next(), None);
     }
 
     #[test]

@@ -5,12 +5,14 @@
 
 mod key;
 mod number;
+mod omitted;
 mod order;
 mod scanner;
 mod string;
 
 pub use key::Key;
 pub use number::Number;
+pub use omitted::{MemberNames, Omitted};
 pub use scanner::{Invalid, MAX_DEPTH, Reason};
 pub use string::quoted;
 
@@ -27,7 +29,7 @@ const ESCAPED_AT_ONCE: usize = 1 << 16;
 #[derive(Debug, Default)]
 pub struct Canonicalizer {
     buffers: Buffers,
-    next: Key,
+    key: Key,
 }
 
 #[derive(Debug, Default)]
@@ -40,7 +42,7 @@ struct Buffers {
 impl Canonicalizer {
     /// The canonical text of `arguments`: valid JSON, whatever the input.
     pub fn text(&mut self, arguments: &str) -> String {
-        let text = match self.buffers.scan(arguments) {
+        let text = match self.buffers.scan(arguments, Omitted::Nothing) {
             Ok(canonical) => canonical.to_vec(),
             Err(_) => string::quoted(arguments),
         };
@@ -48,29 +50,43 @@ impl Canonicalizer {
         String::from_utf8(text).unwrap_or_default()
     }
 
-    /// Sets `key` to that of a call, and says whether it was that already.
-    pub fn identify(&mut self, tool: &str, arguments: &str, key: &mut Key) -> bool {
-        match self.buffers.scan(arguments) {
-            Ok(canonical) => self.next.set(tool, canonical),
-            Err(_) if key::is_long(tool, arguments.as_bytes()) => {
-                self.buffers.digest_as_string(tool, arguments, &mut self.next);
+    /// The key of a call: of its tool and its arguments without the members that are left out.
+    pub fn call(&mut self, tool: &str, arguments: &str, omitted: Omitted<'_>) -> &Key {
+        match self.buffers.scan(arguments, omitted) {
+            Ok(canonical) => self.key.set(tool.as_bytes(), canonical),
+            Err(_) if key::is_long(tool.as_bytes(), arguments.as_bytes()) => {
+                self.buffers.digest_as_string(tool, arguments, &mut self.key);
             }
-            Err(_) => self.next.set(tool, &string::quoted(arguments)),
+            Err(_) => self.key.set(tool.as_bytes(), &string::quoted(arguments)),
         }
         self.buffers.shrink();
-        key.replace(&self.next)
+        &self.key
+    }
+
+    /// The key of a call together with its result. What is no JSON that can be read counts as it stands, and so does all if no
+    /// member is left out.
+    pub fn call_and_result(&mut self, call: &Key, status: u8, content: &str, omitted: Omitted<'_>) -> Key {
+        let head = call.with(status);
+        let canonical = match omitted {
+            Omitted::Nothing => Err(content),
+            Omitted::AtTop(_) | Omitted::Anywhere(_) => self.buffers.scan_json(content, omitted).map_err(|_| content),
+        };
+        let mut key = Key::default();
+        key.set(&head, canonical.unwrap_or_else(str::as_bytes));
+        self.buffers.shrink();
+        key
     }
 }
 
 impl Buffers {
     /// The canonical text of valid JSON, and of no text (C1, C2).
-    fn scan<'a>(&'a mut self, arguments: &'a str) -> Result<&'a [u8], Invalid> {
-        if arguments.is_empty() { Ok(b"{}") } else { self.scan_json(arguments) }
+    fn scan<'a>(&'a mut self, arguments: &'a str, omitted: Omitted<'a>) -> Result<&'a [u8], Invalid> {
+        if arguments.is_empty() { Ok(b"{}") } else { self.scan_json(arguments, omitted) }
     }
 
     /// The canonical text of valid JSON (C2).
-    fn scan_json<'a>(&'a mut self, text: &'a str) -> Result<&'a [u8], Invalid> {
-        Scanner::new(text, &mut self.written, &mut self.members, &mut self.reordered).scan()
+    fn scan_json<'a>(&'a mut self, text: &'a str, omitted: Omitted<'a>) -> Result<&'a [u8], Invalid> {
+        Scanner::new(text, &mut self.written, &mut self.members, &mut self.reordered, omitted).scan()
     }
 
     /// C3. Escapes can make a text six times as long; here it is never needed as a whole.
@@ -83,7 +99,7 @@ impl Buffers {
             digest.update(&self.written);
         }
         digest.update(b"\"");
-        digest.finish(tool, key);
+        digest.finish(tool.as_bytes(), key);
     }
 
     /// Empties the buffers after use, and gives back what is large of them.
@@ -103,7 +119,7 @@ impl Buffers {
 ///
 /// Where it is not, and why.
 pub fn check(text: &str) -> Result<(), Invalid> {
-    Buffers::default().scan_json(text).map(|_| ())
+    Buffers::default().scan_json(text, Omitted::Nothing).map(|_| ())
 }
 
 /// The value of a JSON string that can be read and has no space around it; none of another value.
@@ -113,19 +129,56 @@ pub fn string(text: &str) -> Option<String> {
         return Some(written.to_owned());
     }
     let mut buffers = Buffers::default();
-    let inside = buffers.scan_json(text).ok()?.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    let inside = buffers.scan_json(text, Omitted::Nothing).ok()?.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     String::from_utf8(string::unescape(inside)).ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Canonicalizer, Key};
+    use super::{Canonicalizer, Key, MemberNames, Omitted};
 
     /// The key of a call.
     fn key(tool: &str, arguments: &str) -> Key {
-        let mut key = Key::default();
-        Canonicalizer::default().identify(tool, arguments, &mut key);
-        key
+        Canonicalizer::default().call(tool, arguments, Omitted::Nothing).clone()
+    }
+
+    fn names(names: &[&str]) -> MemberNames {
+        let mut list = MemberNames::default();
+        names.iter().for_each(|name| list.push(name));
+        list
+    }
+
+    #[test]
+    fn b4_members_at_the_top_are_left_out() {
+        let names = names(&["head_limit", "é\""]);
+        let key_without = |text: &str| Canonicalizer::default().call("t", text, Omitted::AtTop(&names)).clone();
+        for text in [
+            r#"{"p":1,"head_limit":5}"#,
+            r#"{"head_limit":{"p":2},"p":1}"#,
+            r#"{ "\u00e9\"" : [1] , "p" : 1.0 , "head_limit" : 5 }"#,
+            r#"{"head_limit":1,"head_limit":2,"p":1}"#,
+        ] {
+            assert_eq!(key_without(text), key("t", r#"{"p":1}"#), "of {text}");
+        }
+        assert_eq!(key_without(r#"{"head_limit":1}"#), key("t", "{}"));
+        assert_eq!(key_without(r#"[{"head_limit":1}]"#), key("t", r#"[{"head_limit":1}]"#));
+        assert_eq!(key_without(r#"{"a":{"head_limit":1},"p":1}"#), key("t", r#"{"a":{"head_limit":1},"p":1}"#));
+    }
+
+    #[test]
+    fn b1_members_of_results_are_left_out_at_any_depth() {
+        let names = names(&["id"]);
+        let call = key("t", "{}");
+        let unit = |status, content: &str, omitted| Canonicalizer::default().call_and_result(&call, status, content, omitted);
+        let without = |content: &str| unit(0, content, Omitted::Anywhere(&names));
+        assert_eq!(without(r#"{"ok":true,"id":1}"#), without(r#"{"id":2,"ok":true}"#));
+        assert_eq!(without(r#"[{"a":{"id":1,"b":[{"id":2}]}}]"#), without(r#"[{"a":{"b":[{}]}}]"#));
+        assert_ne!(without(r#"{"ok":true,"id":1}"#), without(r#"{"id":1,"ok":false}"#));
+        // What is no JSON counts as it stands.
+        assert_eq!(without("id: 1"), without("id: 1"));
+        assert_ne!(without("id: 1"), without("id: 2"));
+        assert_ne!(unit(0, "x", Omitted::Nothing), unit(1, "x", Omitted::Nothing));
+        assert_ne!(unit(0, "1", Omitted::Nothing), unit(0, "1.0", Omitted::Nothing));
     }
 
     #[track_caller]
@@ -275,7 +328,7 @@ mod tests {
     #[test]
     fn large_buffers_are_given_back() {
         let mut canonicalizer = Canonicalizer::default();
-        canonicalizer.identify("t", &format!("\"\\/{}\"", "a".repeat(8 << 20)), &mut Key::default());
+        canonicalizer.call("t", &format!("\"\\/{}\"", "a".repeat(8 << 20)), Omitted::Nothing);
         assert!(canonicalizer.buffers.written.capacity() <= super::KEPT_CAPACITY);
     }
 }

@@ -4,9 +4,10 @@ use std::cell::RefCell;
 
 use crate::guard;
 use exports::loop_guard::plugin::guard::{
-    Decision, Guest as Hooks, Needs, Notice, Outcome, Problem, StepStart, ToolCall,
+    Decision, Event, Guest as Hooks, Needs, Notice, Outcome, Problem, Status, StepStart, ToolCall,
 };
-use exports::loop_guard::plugin::introspection::Guest as Introspection;
+use exports::loop_guard::plugin::introspection::{Guest as Introspection, Stat};
+use exports::loop_guard::plugin::resume::Guest as Resume;
 
 wit_bindgen::generate!({ path: "../wit", world: "plugin" });
 
@@ -24,8 +25,8 @@ fn with<T>(hook: impl FnOnce(&mut guard::Guard) -> T) -> T {
 
 impl Hooks for Component {
     fn configure(config: String) -> Result<Needs, Vec<Problem>> {
-        match with(|guard| guard.configure(&config)) {
-            Ok(()) => Ok(Needs { content: false }),
+        match with(|guard| guard.configure(&config).map(|()| guard.needs_content())) {
+            Ok(content) => Ok(Needs { content }),
             Err(problems) => Err(problems.into_iter().map(Problem::from).collect()),
         }
     }
@@ -35,12 +36,12 @@ impl Hooks for Component {
     }
 
     fn pre_execute(call: ToolCall) -> Decision {
-        with(|guard| guard.pre_execute(call.agent.as_deref(), &call.name)).into()
+        with(|guard| guard.pre_execute(call.into())).into()
     }
 
-    fn post_execute(call: ToolCall, _: Outcome) -> Vec<Notice> {
-        let notice = with(|guard| guard.post_execute(call.agent.as_deref(), &call.name, call.arguments));
-        notice.into_iter().map(Notice::from).collect()
+    fn post_execute(call: ToolCall, outcome: Outcome) -> Vec<Notice> {
+        let notices = with(|guard| guard.post_execute(call.into(), &outcome.into()));
+        notices.into_iter().map(Notice::from).collect()
     }
 
     fn step_aborted(agent: String, turn: u32, step: u32) {
@@ -53,6 +54,14 @@ impl Hooks for Component {
 
     fn agent_ended(agent: String) {
         with(|guard| guard.agent_ended(&agent));
+    }
+
+    fn noted(agent: String, event: Event) {
+        let event = match event {
+            Event::Compacted => guard::Event::Compacted,
+            Event::Approved => guard::Event::Approved,
+        };
+        with(|guard| guard.noted(&agent, event));
     }
 }
 
@@ -71,6 +80,44 @@ impl Introspection for Component {
 
     fn explain(tool: String) -> String {
         with(|guard| guard.explain(&tool))
+    }
+
+    fn stats() -> Vec<Stat> {
+        with(|guard| guard.stats()).into_iter().map(Stat::from).collect()
+    }
+}
+
+impl Resume for Component {
+    fn snapshot() -> Vec<u8> {
+        with(|guard| guard.snapshot())
+    }
+
+    fn restore(state: Vec<u8>) -> Result<(), String> {
+        with(|guard| guard.restore(&state))
+    }
+}
+
+impl From<ToolCall> for guard::Call {
+    fn from(ToolCall { agent, id, name, arguments }: ToolCall) -> Self {
+        Self { agent, id, name, arguments }
+    }
+}
+
+impl From<Outcome> for guard::Outcome {
+    fn from(Outcome { status, content }: Outcome) -> Self {
+        let status = match status {
+            Status::Succeeded => guard::Status::Succeeded,
+            Status::Failed => guard::Status::Failed,
+            Status::Denied => guard::Status::Denied,
+        };
+        Self { status, content: content.unwrap_or_default() }
+    }
+}
+
+impl From<guard::AgentStats> for Stat {
+    fn from(guard::AgentStats { agent, stats }: guard::AgentStats) -> Self {
+        let guard::Stats { calls, notices, asks, denials, .. } = stats;
+        Self { agent, calls, notices, asks, denials, longest: stats.longest(), summary: stats.summary() }
     }
 }
 

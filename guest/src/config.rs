@@ -1,16 +1,23 @@
 //! The configuration: its fields, their defaults, and what is wrong with one that is rejected (R15, Q10).
 
+mod failures;
+mod limit;
 mod parts;
 mod reader;
+mod reminder;
+mod settings;
 
 use std::cell::RefCell;
-use std::collections::BinaryHeap;
 
-use crate::json;
-use crate::limit::Limits;
+use crate::json::{self, Object};
 use crate::pattern::Pattern;
+use crate::texts::{Template, Texts};
+pub use failures::FailureConfig;
+pub use limit::{LimitConfig, OnExceeded, Quotas, field as limit_field};
 pub use reader::pointer_token;
-use reader::{Place, Seen};
+use reader::Place;
+pub use reminder::ReminderConfig;
+pub use settings::Overrides;
 
 /// The whole configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,43 +26,12 @@ pub struct Config {
     pub repeat_tool_reminder: ReminderConfig,
     /// The tool-call limit.
     pub tool_call_limit: LimitConfig,
+    /// The repeated-failure reminder.
+    pub repeated_failure_reminder: FailureConfig,
     /// How many agents are remembered (S4). At least 1, by default 100,000.
     pub max_agents: u64,
-}
-
-/// The section `repeatToolReminder`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReminderConfig {
-    /// Whether the reminder works at all. By default it does.
-    pub enabled: bool,
-    /// The counts at which a notice is due (R3), in ascending order. Each at least 2, by default 3, 5 and 8.
-    pub thresholds: Vec<u64>,
-    /// The tools that are tracked (R8). By default, and if empty, all are.
-    pub include: Vec<Pattern>,
-    /// The tools that are not tracked although they are included (R8).
-    pub exclude: Vec<Pattern>,
-    /// How much of the arguments a notice quotes (R6), in UTF-16 code units. At least 1, by default 500.
-    pub arguments_preview_chars: u64,
-}
-
-/// The section `toolCallLimit`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LimitConfig {
-    /// Whether limits are enforced at all. By default they are.
-    pub enabled: bool,
-    /// The number of calls per step for each limited tool (Q1), in the order of their names. At most 2^53 − 1.
-    pub limits: Limits,
-    /// What an exceeded limit does (Q9). By default it denies.
-    pub on_exceeded: OnExceeded,
-}
-
-/// What an exceeded limit does (Q9).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnExceeded {
-    /// The call is denied.
-    Deny,
-    /// A person is asked, each time anew.
-    Ask,
+    /// Whether this is a trial (B9). By default it is not.
+    pub observe: bool,
 }
 
 /// Something wrong in a configuration.
@@ -67,12 +43,25 @@ pub struct Problem {
     pub message: String,
 }
 
-impl OnExceeded {
-    /// What it is called in a configuration.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Deny => "deny",
-            Self::Ask => "ask",
+/// Which tools something is about (R8).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Patterns {
+    /// These. If empty, all.
+    pub include: Vec<Pattern>,
+    /// But not these.
+    pub exclude: Vec<Pattern>,
+}
+
+impl Patterns {
+    /// Whether it is about a tool.
+    pub fn has(&self, tool: &str) -> bool {
+        (self.include.is_empty() || self.include.iter().any(|pattern| pattern.matches(tool)))
+            && !self.exclude.iter().any(|pattern| pattern.matches(tool))
+    }
+
+    fn write(&self, object: &mut Object) {
+        for (name, patterns) in [("include", &self.include), ("exclude", &self.exclude)] {
+            object.push_list(name, patterns.iter().map(|pattern| json::string(pattern.source())));
         }
     }
 }
@@ -82,26 +71,10 @@ impl Default for Config {
         Self {
             repeat_tool_reminder: ReminderConfig::default(),
             tool_call_limit: LimitConfig::default(),
+            repeated_failure_reminder: FailureConfig::default(),
             max_agents: 100_000,
+            observe: false,
         }
-    }
-}
-
-impl Default for ReminderConfig {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            thresholds: vec![3, 5, 8],
-            include: Vec::new(),
-            exclude: Vec::new(),
-            arguments_preview_chars: 500,
-        }
-    }
-}
-
-impl Default for LimitConfig {
-    fn default() -> Self {
-        Self { enabled: true, limits: Limits::default(), on_exceeded: OnExceeded::Deny }
     }
 }
 
@@ -121,21 +94,20 @@ impl Config {
         if problems.is_empty() { Ok(config) } else { Err(problems) }
     }
 
-    /// The configuration as JSON, with every field. Read again, it means the same.
+    /// The configuration as JSON: every field of the two guards, and of what goes beyond them (B1 to B10) what is not off. Read again,
+    /// it means the same.
     pub fn to_json(&self) -> String {
-        let Self { repeat_tool_reminder: reminder, tool_call_limit: limit, max_agents } = self;
-        let patterns = |patterns: &[Pattern]| json::list(patterns.iter().map(|pattern| json::string(pattern.source())));
-        format!(
-            r#"{{"repeatToolReminder":{{"enabled":{},"thresholds":[{}],"include":[{}],"exclude":[{}],"argumentsPreviewChars":{}}},"toolCallLimit":{{"enabled":{},"limits":{{{}}},"onExceeded":"{}"}},"maxAgents":{max_agents}}}"#,
-            reminder.enabled,
-            json::list(reminder.thresholds.iter().map(u64::to_string)),
-            patterns(&reminder.include),
-            patterns(&reminder.exclude),
-            reminder.arguments_preview_chars,
-            limit.enabled,
-            json::list(limit.limits.iter().map(|(tool, limit)| format!("{}:{limit}", json::string(tool)))),
-            limit.on_exceeded.name(),
-        )
+        let mut object = Object::default();
+        object.push("repeatToolReminder", &self.repeat_tool_reminder.write());
+        object.push("toolCallLimit", &self.tool_call_limit.write());
+        if let Some(section) = self.repeated_failure_reminder.write() {
+            object.push("repeatedFailureReminder", &section);
+        }
+        object.push("maxAgents", &self.max_agents.to_string());
+        if self.observe {
+            object.push("observe", "true");
+        }
+        object.finish()
     }
 
     fn read(&mut self, root: &Place<'_>) {
@@ -143,79 +115,11 @@ impl Config {
             match &*field {
                 "repeatToolReminder" => self.repeat_tool_reminder.read(&value),
                 "toolCallLimit" => self.tool_call_limit.read(&value),
+                "repeatedFailureReminder" => self.repeated_failure_reminder.read(&value),
                 "maxAgents" => value.count(1, &mut self.max_agents),
+                "observe" => value.boolean(&mut self.observe),
                 _ => value.reject("unknown field"),
             }
-        }
-    }
-}
-
-impl ReminderConfig {
-    fn read(&mut self, section: &Place<'_>) {
-        for (field, value) in section.members_unless_null() {
-            match &*field {
-                "enabled" => value.boolean(&mut self.enabled),
-                "thresholds" => self.read_thresholds(&value),
-                "include" => read_patterns(&value, &mut self.include),
-                "exclude" => read_patterns(&value, &mut self.exclude),
-                "argumentsPreviewChars" => value.count(1, &mut self.arguments_preview_chars),
-                _ => value.reject("unknown field"),
-            }
-        }
-    }
-
-    fn read_thresholds(&mut self, value: &Place<'_>) {
-        let Some(elements) = value.elements_unless_null("must be an array of integers >= 2") else { return };
-        if elements.len() == 0 {
-            return value.reject("must not be empty");
-        }
-        // A heap sorts with far less code than the sort of a slice, and as fast as is needed here.
-        let mut thresholds = BinaryHeap::new();
-        let mut seen = Seen::default();
-        for element in elements {
-            let Some(threshold) = element.required_count(2) else { continue };
-            if seen.is_new(&threshold.to_string()) {
-                thresholds.push(threshold);
-            } else {
-                element.reject("must not contain duplicates");
-            }
-        }
-        self.thresholds = thresholds.into_sorted_vec();
-    }
-}
-
-impl LimitConfig {
-    fn read(&mut self, section: &Place<'_>) {
-        for (field, value) in section.members_unless_null() {
-            match &*field {
-                "enabled" => value.boolean(&mut self.enabled),
-                "limits" => self.read_limits(&value),
-                "onExceeded" => self.read_on_exceeded(&value),
-                _ => value.reject("unknown field"),
-            }
-        }
-    }
-
-    fn read_limits(&mut self, value: &Place<'_>) {
-        for (tool, limit) in value.members_unless_null() {
-            if tool == "*" {
-                limit.reject("wildcards are not supported here: name each tool");
-            } else if let Some(limit) = limit.safe_integer() {
-                self.limits.insert(&tool, limit);
-            } else {
-                limit.reject("must be a non-negative safe integer (0 to 9007199254740991)");
-            }
-        }
-    }
-
-    fn read_on_exceeded(&mut self, value: &Place<'_>) {
-        if value.is_null() {
-            return;
-        }
-        match value.string().as_deref() {
-            Some("deny") => self.on_exceeded = OnExceeded::Deny,
-            Some("ask") => self.on_exceeded = OnExceeded::Ask,
-            _ => value.reject(r#"must be "deny" or "ask""#),
         }
     }
 }
@@ -226,6 +130,39 @@ fn read_patterns(value: &Place<'_>, patterns: &mut Vec<Pattern>) {
             Some(pattern) => patterns.push(Pattern::new(&pattern)),
             None => element.reject("must be a string"),
         }
+    }
+}
+
+fn read_texts(value: &Place<'_>, texts: &mut Texts) {
+    for (field, value) in value.members_unless_null() {
+        let text = match &*field {
+            "gentle" => &mut texts.gentle,
+            "detailed" => &mut texts.detailed,
+            _ => {
+                value.reject("unknown field");
+                continue;
+            }
+        };
+        match value.string().map(|source| Template::parse(&source)) {
+            Some(Ok(template)) => *text = template,
+            Some(Err(problem)) => value.reject(&problem),
+            None if value.is_null() => {}
+            None => value.reject("must be a string"),
+        }
+    }
+}
+
+fn write_texts(texts: &Texts, defaults: &Texts, object: &mut Object) {
+    let mut own = Object::default();
+    for (name, text, default) in
+        [("gentle", &texts.gentle, &defaults.gentle), ("detailed", &texts.detailed, &defaults.detailed)]
+    {
+        if text != default {
+            own.push(name, &json::string(text.source()));
+        }
+    }
+    if texts != defaults {
+        object.push("texts", &own.finish());
     }
 }
 
@@ -279,8 +216,8 @@ mod tests {
         let config = accepted(
             r#"{"repeatToolReminder":{"thresholds":[3.0,5e0]},"toolCallLimit":{"limits":{"a":-0,"b":1e2}},"maxAgents":10e-1}"#,
         );
-        assert_eq!(config.repeat_tool_reminder.thresholds, [3, 5]);
-        assert_eq!(config.tool_call_limit.limits.iter().collect::<Vec<_>>(), [("a", 0), ("b", 100)]);
+        assert_eq!(config.repeat_tool_reminder.settings.thresholds, [3, 5]);
+        assert_eq!(config.tool_call_limit.quotas[0].limits.iter().collect::<Vec<_>>(), [("a", 0), ("b", 100)]);
         assert_eq!(config.max_agents, 1);
     }
 

@@ -1,45 +1,87 @@
 //! Which settings apply to a tool, and where they come from.
 
-use crate::config::{Config, LimitConfig, ReminderConfig, pointer_token};
-use crate::json;
-use crate::limit::limit_of;
+use crate::config::{Config, LimitConfig, Overrides, Patterns, ReminderConfig, limit_field, pointer_token};
+use crate::guard::tracks;
+use crate::json::{self, Object};
+use crate::ladder::Settings;
+use crate::limit::{Span, limit_of};
 use crate::pattern::Pattern;
-use crate::reminder::tracks;
 
-/// Explains a tool, in JSON. A `from` is the JSON Pointer of the entry that decides, null where it is a default.
-pub fn explain(Config { repeat_tool_reminder: reminder, tool_call_limit: limit, .. }: &Config, tool: &str) -> String {
-    let pointer = |pointer: Option<String>| json::optional(pointer.map(|pointer| json::string(&pointer)));
-    format!(
-        r#"{{"tool":{},"repeatToolReminder":{{"tracked":{},"from":{}}},"toolCallLimit":{{"limit":{},"onExceeded":"{}","from":{}}}}}"#,
-        json::string(tool),
-        tracks(reminder, tool),
-        pointer(tracking_source(reminder, tool)),
-        json::optional(limit_of(limit, tool).map(|limit| limit.to_string())),
-        limit.on_exceeded.name(),
-        pointer(limit_source(limit, tool)),
-    )
-}
-
-fn tracking_source(config: &ReminderConfig, tool: &str) -> Option<String> {
-    let first_match = |patterns: &[Pattern]| patterns.iter().position(|pattern| pattern.matches(tool));
-    if !config.enabled {
-        Some("/repeatToolReminder/enabled".to_owned())
-    } else if let Some(index) = first_match(&config.exclude) {
-        Some(format!("/repeatToolReminder/exclude/{index}"))
-    } else if let Some(index) = first_match(&config.include) {
-        Some(format!("/repeatToolReminder/include/{index}"))
-    } else if !config.include.is_empty() {
-        Some("/repeatToolReminder/include".to_owned())
-    } else {
-        None
+/// Explains a tool, in JSON. A `from` is the JSON Pointer of the entry that decides, null where it is a default. What goes beyond the
+/// two guards (B1 to B10) is told where it is not off.
+pub fn explain(config: &Config, tool: &str) -> String {
+    let mut object = Object::default();
+    object.push("tool", &json::string(tool));
+    object.push("repeatToolReminder", &explain_reminder(&config.repeat_tool_reminder, tool));
+    object.push("toolCallLimit", &explain_limit(&config.tool_call_limit, tool));
+    let failures = &config.repeated_failure_reminder;
+    if !failures.thresholds.is_empty() {
+        let mut section = Object::default();
+        section.push("watched", &failures.watches(tool).to_string());
+        section.push("from", &pointer(tracking_source("repeatedFailureReminder", failures.enabled, &failures.tracked, tool)));
+        object.push("repeatedFailureReminder", &section.finish());
     }
+    object.finish()
 }
 
-fn limit_source(config: &LimitConfig, tool: &str) -> Option<String> {
+fn explain_reminder(config: &ReminderConfig, tool: &str) -> String {
+    let mut section = Object::default();
+    section.push("tracked", &tracks(config, tool).to_string());
+    section.push("from", &pointer(tracking_source("repeatToolReminder", config.enabled, &config.tracked, tool)));
+    let entry = config.entry_of(tool).map(|(place, _)| format!("/repeatToolReminder/tools/{place}"));
+    let settings = config.settings_of(tool);
+    let own = Overrides::between(&Settings::default(), settings);
+    if entry.is_some() || own != Overrides::default() {
+        let mut object = Object::default();
+        object.push_list("thresholds", settings.thresholds.iter().map(u64::to_string));
+        own.write_others(&mut object);
+        section.push("settings", &object.finish());
+        section.push("settingsFrom", &pointer(entry));
+    }
+    section.finish()
+}
+
+fn explain_limit(config: &LimitConfig, tool: &str) -> String {
+    let number = |limit: Option<u64>| json::optional(limit.map(|limit| limit.to_string()));
+    let mut section = Object::default();
+    section.push("limit", &number(limit_of(config, Span::Step, tool)));
+    section.push("onExceeded", &json::string(config.on_exceeded.name()));
+    section.push("from", &pointer(limit_source(config, Span::Step, tool)));
+    for (span, name) in [(Span::Turn, "turnLimit"), (Span::Agent, "agentLimit")] {
+        let limit = limit_of(config, span, tool);
+        if limit.is_some() {
+            section.push(name, &number(limit));
+            section.push(&format!("{name}From"), &pointer(limit_source(config, span, tool)));
+        }
+    }
+    section.finish()
+}
+
+fn pointer(pointer: Option<String>) -> String {
+    json::optional(pointer.map(|pointer| json::string(&pointer)))
+}
+
+fn tracking_source(section: &str, enabled: bool, tracked: &Patterns, tool: &str) -> Option<String> {
+    let first_match = |patterns: &[Pattern]| patterns.iter().position(|pattern| pattern.matches(tool));
+    let entry = if !enabled {
+        "enabled".to_owned()
+    } else if let Some(index) = first_match(&tracked.exclude) {
+        format!("exclude/{index}")
+    } else if let Some(index) = first_match(&tracked.include) {
+        format!("include/{index}")
+    } else if !tracked.include.is_empty() {
+        "include".to_owned()
+    } else {
+        return None;
+    };
+    Some(format!("/{section}/{entry}"))
+}
+
+fn limit_source(config: &LimitConfig, span: Span, tool: &str) -> Option<String> {
     if !config.enabled {
         Some("/toolCallLimit/enabled".to_owned())
     } else {
-        limit_of(config, tool).map(|_| format!("/toolCallLimit/limits/{}", pointer_token(tool)))
+        limit_of(config, span, tool).map(|_| format!("/toolCallLimit/{}/{}", limit_field(span), pointer_token(tool)))
     }
 }
 

@@ -1,28 +1,70 @@
 //! The guard: a configuration, the state of its agents, and the hooks that bring the two together.
 
+use serde::{Deserialize, Serialize};
+
 use crate::agents::Agents;
-use crate::config::Config;
+use crate::config::{Config, ReminderConfig};
 use crate::explain::explain;
-use crate::limit::{self, ActiveStep, Caller};
-use crate::reminder::{self, Chain, Reader};
+use crate::failures::{self, Failures};
+use crate::ladder::Rung;
+use crate::limit::{self, NoAgent, Slots};
+use crate::preview::preview;
+use crate::reminder::{self, Chain, Foreseen, Reader};
+use crate::resume;
 
 pub use crate::config::Problem;
 pub use crate::limit::Decision;
-pub use crate::reminder::Notice;
+pub use crate::reminder::{Notice, Outcome, Status};
+pub use crate::stats::Stats;
 
 /// A guard, as the contract describes it. Each method is the hook of its name.
 #[derive(Debug)]
 pub struct Guard {
     config: Config,
+    /// Whether calls must be looked at before they run.
+    looks_ahead: bool,
     agents: Agents<Agent>,
     reader: Reader,
 }
 
 /// What is remembered of an agent.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Agent {
     chain: Chain,
-    active: Option<ActiveStep>,
+    slots: Slots,
+    failures: Failures,
+    stats: Stats,
+}
+
+/// A tool call that a model made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// The agent that owns it, if the host has one for it.
+    pub agent: Option<String>,
+    /// Pairs its two hooks.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The raw JSON text of its arguments.
+    pub arguments: String,
+}
+
+/// Something that happened to an agent beside its calls (B8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// Its context was compacted.
+    Compacted,
+    /// A person approved a call of it.
+    Approved,
+}
+
+/// The figures of an agent (B9).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentStats {
+    /// The agent.
+    pub agent: String,
+    /// Its figures.
+    pub stats: Stats,
 }
 
 impl Default for Guard {
@@ -34,7 +76,8 @@ impl Default for Guard {
 impl Guard {
     fn new(config: Config) -> Self {
         let max_agents = usize::try_from(config.max_agents).unwrap_or(usize::MAX);
-        Self { config, agents: Agents::new(max_agents), reader: Reader::default() }
+        let looks_ahead = config.repeat_tool_reminder.looks_ahead();
+        Self { config, looks_ahead, agents: Agents::new(max_agents), reader: Reader::default() }
     }
 
     /// Puts a configuration in force, and forgets all state.
@@ -47,54 +90,114 @@ impl Guard {
         Ok(())
     }
 
-    /// A step begins (Q2), and a prompt ends the agent's chain (R12).
+    /// Whether results are looked at.
+    pub fn needs_content(&self) -> bool {
+        self.config.repeat_tool_reminder.compares_results()
+    }
+
+    /// A step begins (Q2, B6); a prompt, and where it is so configured another turn, ends the agent's chain (R12, B8).
     pub fn step(&mut self, agent: &str, turn: u32, step: u32, prompted: bool) {
+        let reset_on = self.config.repeat_tool_reminder.reset_on;
         let agent = self.agents.get_or_insert(agent);
-        agent.active = Some(ActiveStep::new(turn, step));
+        let is_other_turn = agent.slots.begin_step(turn, step);
+        agent.chain.begin_step();
+        if (prompted && reset_on.prompt) || (is_other_turn && reset_on.turn) {
+            agent.chain.reset();
+        }
         if prompted {
-            agent.chain = Chain::default();
+            agent.failures.reset();
         }
     }
 
     /// Whether a call may run.
-    pub fn pre_execute(&mut self, agent: Option<&str>, tool: &str) -> Decision {
-        let caller = match agent {
-            None => Caller::Nobody,
-            Some(agent) => Caller::Agent(self.agents.get(agent).and_then(|agent| agent.active.as_mut())),
+    pub fn pre_execute(&mut self, call: Call) -> Decision {
+        let Config { repeat_tool_reminder: reminder, tool_call_limit: limit, observe, .. } = &self.config;
+        let Call { agent, id, name: tool, arguments } = call;
+        let Some(agent) = agent else {
+            return in_force(*observe, limit::decide(limit, Err(NoAgent), &tool));
         };
-        limit::decide(&self.config.tool_call_limit, caller, tool)
+        let looks_ahead = self.looks_ahead && tracks(reminder, &tool);
+        // A use in any case (S4).
+        let agent = match looks_ahead || limit::outlives_steps(limit, &tool) {
+            true => Some(self.agents.get_or_insert(&agent)),
+            false => self.agents.get(&agent),
+        };
+        let quota = limit::decide(limit, Ok(agent.as_deref().map(|agent| &agent.slots)), &tool);
+        let Some(agent) = agent else { return in_force(*observe, quota) };
+        let foreseen = looks_ahead
+            .then(|| reminder::foresee(reminder, &agent.chain, &mut self.reader, &id, &tool, arguments));
+        let (rung, number) = foreseen.as_ref().map_or((Rung::Allow, 0), |Foreseen { rung, number, .. }| (*rung, *number));
+        let fits = quota == Decision::Allow;
+        let decision = answer(quota, rung, || reminder::reason(&tool, number));
+        match decision {
+            Decision::Allow => {}
+            Decision::Ask(_) => agent.stats.asks = agent.stats.asks.saturating_add(1),
+            Decision::Deny(_) => agent.stats.denials = agent.stats.denials.saturating_add(1),
+        }
+        let denied = matches!(decision, Decision::Deny(_)) && !observe;
+        // In a trial every call runs.
+        if *observe || (fits && !denied) {
+            agent.slots.take(limit, &tool);
+        }
+        if let Some(foreseen) = foreseen {
+            agent.chain.expect(foreseen, denied);
+        }
+        in_force(*observe, decision)
     }
 
     /// A call has reached an outcome, whichever it is (R2).
-    pub fn post_execute(&mut self, agent: Option<&str>, tool: &str, arguments: String) -> Option<Notice> {
-        let config = &self.config.repeat_tool_reminder;
-        let agent = agent?;
-        if !reminder::tracks(config, tool) {
-            // A use all the same (S4).
-            self.agents.get(agent);
-            return None;
-        }
-        let chain = &mut self.agents.get_or_insert(agent).chain;
-        reminder::observe(config, chain, &mut self.reader, tool, arguments)
+    pub fn post_execute(&mut self, call: Call, outcome: &Outcome) -> Vec<Notice> {
+        let Config { repeat_tool_reminder: reminder, repeated_failure_reminder: failure, observe, .. } = &self.config;
+        let Call { agent: Some(agent), id, name: tool, arguments } = call else { return Vec::new() };
+        let (tracked, watched) = (tracks(reminder, &tool), failure.watches(&tool));
+        // A use in any case (S4).
+        let agent = match tracked || watched {
+            true => Some(self.agents.get_or_insert(&agent)),
+            false => self.agents.get(&agent),
+        };
+        let Some(Agent { chain, failures, stats, .. }) = agent else { return Vec::new() };
+        stats.calls = stats.calls.saturating_add(1);
+        let failed = watched.then(|| {
+            let canonicalizer = &mut self.reader.canonicalizer;
+            let quoted = || preview(&canonicalizer.text(&arguments), reminder.arguments_preview_chars).into_owned();
+            failures::observe(failure, failures, &tool, outcome.status, quoted)
+        });
+        let repeated =
+            tracked.then(|| reminder::observe(reminder, chain, stats, &mut self.reader, &id, &tool, arguments, outcome));
+        let notices: Vec<_> = [repeated, failed].into_iter().flatten().flatten().collect();
+        stats.notices = stats.notices.saturating_add(u32::try_from(notices.len()).unwrap_or_default());
+        if *observe { Vec::new() } else { notices }
     }
 
     /// The step that was begun last broke (Q7).
     pub fn step_aborted(&mut self, agent: &str, turn: u32, step: u32) {
         if let Some(agent) = self.agents.get(agent) {
-            agent.active.take_if(|active| active.is(turn, step));
+            agent.slots.abort(turn, step);
         }
     }
 
     /// A turn ended (Q7).
     pub fn turn_ended(&mut self, agent: &str, turn: u32) {
         if let Some(agent) = self.agents.get(agent) {
-            agent.active.take_if(|active| active.is_in(turn));
+            agent.slots.end_turn(turn);
         }
     }
 
     /// An agent ended (R13, Q7).
     pub fn agent_ended(&mut self, agent: &str) {
         self.agents.remove(agent);
+    }
+
+    /// Something happened to an agent that can end its chain (B8).
+    pub fn noted(&mut self, agent: &str, event: Event) {
+        let reset_on = self.config.repeat_tool_reminder.reset_on;
+        let resets = match event {
+            Event::Compacted => reset_on.compaction,
+            Event::Approved => reset_on.approval,
+        };
+        if let Some(agent) = self.agents.get(agent).filter(|_| resets) {
+            agent.chain.reset();
+        }
     }
 
     /// The configuration in force, as JSON.
@@ -116,11 +219,57 @@ impl Guard {
     pub fn explain(&self, tool: &str) -> String {
         explain(&self.config, tool)
     }
+
+    /// The figures of all agents that are remembered, the one that was idle longest first (B9).
+    pub fn stats(&self) -> Vec<AgentStats> {
+        let stats = |(agent, state): (&str, &Agent)| AgentStats { agent: agent.to_owned(), stats: state.stats.clone() };
+        self.agents.iter().map(stats).collect()
+    }
+
+    /// All counts (B8).
+    pub fn snapshot(&self) -> Vec<u8> {
+        resume::snapshot(&self.describe(), &self.agents.iter().collect::<Vec<_>>())
+    }
+
+    /// Goes on with the counts of a snapshot (B8).
+    ///
+    /// # Errors
+    ///
+    /// Why it is refused; nothing has changed then.
+    pub fn restore(&mut self, snapshot: &[u8]) -> Result<(), String> {
+        let agents: Vec<(String, Agent)> = resume::restore(&self.describe(), snapshot)?;
+        *self = Self::new(self.config.clone());
+        for (name, agent) in agents {
+            *self.agents.get_or_insert(&name) = agent;
+        }
+        Ok(())
+    }
+}
+
+/// Whether calls of a tool are tracked (R8).
+pub fn tracks(config: &ReminderConfig, tool: &str) -> bool {
+    config.enabled && config.tracked.has(tool)
+}
+
+/// Of the answer of the quotas and that of the ladder, the stricter; of two that are equally strict, that of the quotas (B2).
+fn answer(quota: Decision, rung: Rung, reason: impl FnOnce() -> String) -> Decision {
+    match (quota, rung) {
+        (Decision::Deny(reason), _) => Decision::Deny(reason),
+        (_, Rung::Deny) => Decision::Deny(reason()),
+        (Decision::Ask(reason), _) => Decision::Ask(reason),
+        (Decision::Allow, Rung::Ask) => Decision::Ask(reason()),
+        (Decision::Allow, Rung::Allow) => Decision::Allow,
+    }
+}
+
+/// In a trial nothing is denied, and nobody is asked (B9).
+fn in_force(observe: bool, decision: Decision) -> Decision {
+    if observe { Decision::Allow } else { decision }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Decision, Guard};
+    use super::{Call, Decision, Guard, Outcome, Status};
 
     fn guard(config: &str) -> Guard {
         let mut guard = Guard::default();
@@ -132,9 +281,21 @@ mod tests {
         guard(r#"{"toolCallLimit":{"limits":{"t":1}}}"#)
     }
 
+    fn call(agent: Option<&str>, tool: &str) -> Call {
+        Call { agent: agent.map(str::to_owned), id: "1".to_owned(), name: tool.to_owned(), arguments: "{}".to_owned() }
+    }
+
+    fn pre(guard: &mut Guard, agent: &str, tool: &str) -> Decision {
+        guard.pre_execute(call(Some(agent), tool))
+    }
+
+    fn succeeded() -> Outcome {
+        Outcome { status: Status::Succeeded, content: String::new() }
+    }
+
     fn calls(guard: &mut Guard, agent: &str, tool: &str, times: usize) -> Vec<String> {
         (0..times)
-            .filter_map(|_| guard.post_execute(Some(agent), tool, "{}".to_owned()))
+            .flat_map(|_| guard.post_execute(call(Some(agent), tool), &succeeded()))
             .map(|notice| notice.summary)
             .collect()
     }
@@ -160,7 +321,7 @@ mod tests {
     fn r10_a_call_without_an_agent_is_ignored() {
         let mut guard = Guard::default();
         for _ in 0..9 {
-            assert_eq!(guard.post_execute(None, "t", String::new()), None);
+            assert_eq!(guard.post_execute(call(None, "t"), &succeeded()), []);
         }
     }
 
@@ -197,7 +358,7 @@ mod tests {
         calls(&mut guard, "a", "t", 2);
         guard.agent_ended("a");
         assert_eq!(guard.count("a"), 0);
-        assert_eq!(guard.pre_execute(Some("a"), "t"), no_step());
+        assert_eq!(pre(&mut guard, "a", "t"), no_step());
         assert_eq!(calls(&mut guard, "a", "t", 3), ["t × 3"]);
     }
 
@@ -205,14 +366,14 @@ mod tests {
     fn r2_r14_a_denied_call_counts_and_the_reminder_denies_nothing() {
         let mut guard = limited();
         guard.step("a", 1, 1, false);
-        assert_eq!(guard.pre_execute(Some("a"), "t"), Decision::Allow);
+        assert_eq!(pre(&mut guard, "a", "t"), Decision::Allow);
         calls(&mut guard, "a", "t", 1);
-        assert_eq!(guard.pre_execute(Some("a"), "t"), exceeded());
+        assert_eq!(pre(&mut guard, "a", "t"), exceeded());
         calls(&mut guard, "a", "t", 1);
-        assert_eq!(guard.pre_execute(Some("a"), "t"), exceeded());
+        assert_eq!(pre(&mut guard, "a", "t"), exceeded());
         assert_eq!(calls(&mut guard, "a", "t", 1), ["t × 3"]);
         guard.step("a", 1, 2, false);
-        assert_eq!(guard.pre_execute(Some("a"), "t"), Decision::Allow);
+        assert_eq!(pre(&mut guard, "a", "t"), Decision::Allow);
     }
 
     #[test]
@@ -220,7 +381,7 @@ mod tests {
         let mut guard = guard(r#"{"repeatToolReminder":{"thresholds":[2]}}"#);
         guard.step("a", 1, 1, false);
         for _ in 0..9 {
-            assert_eq!(guard.pre_execute(Some("a"), "t"), Decision::Allow);
+            assert_eq!(pre(&mut guard, "a", "t"), Decision::Allow);
             calls(&mut guard, "a", "t", 1);
         }
     }
@@ -230,7 +391,7 @@ mod tests {
         let answers = || {
             let mut guard = limited();
             guard.step("a", 1, 1, true);
-            let decisions = [guard.pre_execute(Some("a"), "t"), guard.pre_execute(Some("a"), "t")];
+            let decisions = [pre(&mut guard, "a", "t"), pre(&mut guard, "a", "t")];
             (decisions, calls(&mut guard, "a", "t", 9), guard.describe(), guard.explain("t"))
         };
         assert_eq!(answers(), answers());
@@ -241,21 +402,21 @@ mod tests {
         let mut guard = limited();
         guard.step("a", 1, 1, false);
         guard.step("b", 1, 1, false);
-        assert_eq!(guard.pre_execute(Some("a"), "t"), Decision::Allow);
-        assert_eq!(guard.pre_execute(Some("a"), "t"), exceeded());
-        assert_eq!(guard.pre_execute(Some("b"), "t"), Decision::Allow);
+        assert_eq!(pre(&mut guard, "a", "t"), Decision::Allow);
+        assert_eq!(pre(&mut guard, "a", "t"), exceeded());
+        assert_eq!(pre(&mut guard, "b", "t"), Decision::Allow);
         guard.step("a", 1, 1, false);
-        assert_eq!(guard.pre_execute(Some("a"), "t"), Decision::Allow);
-        assert_eq!(guard.pre_execute(Some("b"), "t"), exceeded());
+        assert_eq!(pre(&mut guard, "a", "t"), Decision::Allow);
+        assert_eq!(pre(&mut guard, "b", "t"), exceeded());
     }
 
     #[test]
     fn q4_no_outcome_gives_a_slot_back() {
         let mut guard = limited();
         guard.step("a", 1, 1, false);
-        assert_eq!(guard.pre_execute(Some("a"), "t"), Decision::Allow);
-        guard.post_execute(Some("a"), "t", String::new());
-        assert_eq!(guard.pre_execute(Some("a"), "t"), exceeded());
+        assert_eq!(pre(&mut guard, "a", "t"), Decision::Allow);
+        guard.post_execute(call(Some("a"), "t"), &succeeded());
+        assert_eq!(pre(&mut guard, "a", "t"), exceeded());
     }
 
     #[test]
@@ -268,24 +429,24 @@ mod tests {
         guard.step_aborted("b", 2, 3);
         guard.turn_ended("b", 2);
         guard.agent_ended("b");
-        assert_eq!(guard.pre_execute(Some("a"), "t"), Decision::Allow);
+        assert_eq!(pre(&mut guard, "a", "t"), Decision::Allow);
         guard.step_aborted("a", 2, 3);
-        assert_eq!(guard.pre_execute(Some("a"), "t"), no_step());
+        assert_eq!(pre(&mut guard, "a", "t"), no_step());
         guard.step("a", 2, 4, false);
         guard.turn_ended("a", 2);
-        assert_eq!(guard.pre_execute(Some("a"), "t"), no_step());
+        assert_eq!(pre(&mut guard, "a", "t"), no_step());
         guard.step("a", 2, 4, false);
-        assert_eq!(guard.pre_execute(Some("a"), "t"), Decision::Allow);
+        assert_eq!(pre(&mut guard, "a", "t"), Decision::Allow);
     }
 
     #[test]
     fn q8_a_call_made_inside_another_counts_in_the_current_step() {
         let mut guard = guard(r#"{"toolCallLimit":{"limits":{"t":2}}}"#);
         guard.step("a", 1, 1, false);
-        assert_eq!(guard.pre_execute(Some("a"), "run_code"), Decision::Allow);
-        assert_eq!(guard.pre_execute(Some("a"), "t"), Decision::Allow);
-        assert_eq!(guard.pre_execute(Some("a"), "t"), Decision::Allow);
-        assert!(matches!(guard.pre_execute(Some("a"), "t"), Decision::Deny(_)));
+        assert_eq!(pre(&mut guard, "a", "run_code"), Decision::Allow);
+        assert_eq!(pre(&mut guard, "a", "t"), Decision::Allow);
+        assert_eq!(pre(&mut guard, "a", "t"), Decision::Allow);
+        assert!(matches!(pre(&mut guard, "a", "t"), Decision::Deny(_)));
     }
 
     #[test]
@@ -295,14 +456,14 @@ mod tests {
         calls(&mut guard, "a", "x", 2);
         guard.step("b", 1, 1, false);
         // A use of any kind counts, an untracked or unlimited call's too.
-        guard.pre_execute(Some("a"), "x");
+        pre(&mut guard, "a", "x");
         guard.step("c", 1, 1, false);
-        assert_eq!(guard.pre_execute(Some("b"), "t"), no_step());
+        assert_eq!(pre(&mut guard, "b", "t"), no_step());
         assert_eq!(guard.count("a"), 2);
         guard.step("d", 1, 1, false);
         guard.step("e", 1, 1, false);
         assert_eq!(guard.count("a"), 0);
-        assert_eq!(guard.pre_execute(Some("a"), "t"), no_step());
+        assert_eq!(pre(&mut guard, "a", "t"), no_step());
         assert_eq!(calls(&mut guard, "a", "x", 3), ["x × 3"]);
     }
 
@@ -316,10 +477,10 @@ mod tests {
         assert_eq!(problems.iter().map(|problem| problem.path.as_str()).collect::<Vec<_>>(), ["/maxAgents", "/x"]);
         assert_eq!(guard.describe(), before);
         assert_eq!(guard.count("a"), 2);
-        assert_eq!(guard.pre_execute(Some("a"), "t"), Decision::Allow);
+        assert_eq!(pre(&mut guard, "a", "t"), Decision::Allow);
         assert_eq!(guard.configure(&before), Ok(()));
         assert_eq!(guard.describe(), before);
         assert_eq!(guard.count("a"), 0);
-        assert_eq!(guard.pre_execute(Some("a"), "t"), no_step());
+        assert_eq!(pre(&mut guard, "a", "t"), no_step());
     }
 }

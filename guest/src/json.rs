@@ -12,7 +12,30 @@ pub fn optional(value: Option<String>) -> String {
     value.unwrap_or_else(|| "null".to_owned())
 }
 
-/// The texts of elements or members, with commas between them.
-pub fn list(items: impl Iterator<Item = String>) -> String {
-    items.collect::<Vec<_>>().join(",")
+/// An object that is being written.
+#[derive(Debug, Default)]
+pub struct Object(String);
+
+impl Object {
+    /// Adds a member, whose value is JSON text.
+    pub fn push(&mut self, name: &str, value: &str) {
+        self.0.push(if self.0.is_empty() { '{' } else { ',' });
+        self.0.push_str(&string(name));
+        self.0.push(':');
+        self.0.push_str(value);
+    }
+
+    /// Adds a member that is an array of values, each of them JSON text.
+    pub fn push_list(&mut self, name: &str, values: impl Iterator<Item = String>) {
+        self.push(name, &format!("[{}]", values.collect::<Vec<_>>().join(",")));
+    }
+
+    /// Its text.
+    pub fn finish(mut self) -> String {
+        if self.0.is_empty() {
+            self.0.push('{');
+        }
+        self.0.push('}');
+        self.0
+    }
 }

@@ -1,9 +1,11 @@
-//! The tool-call limit (Q1 to Q10): a quota for each tool in each step of an agent.
+//! The tool-call limit (Q1 to Q10, B6): quotas of calls in a step, in a turn, and in the life of an agent.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::config::{LimitConfig, OnExceeded};
+use serde::{Deserialize, Serialize};
+
+use crate::config::{LimitConfig, OnExceeded, Quotas};
 
 /// Whether a call may run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +18,7 @@ pub enum Decision {
     Ask(String),
 }
 
-/// The number of calls per step for each limited tool (Q1).
+/// The number of calls for each limited tool (Q1).
 ///
 /// The map is of the same type as that of the agents, so that the component contains its code once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,100 +41,226 @@ impl Limits {
     }
 
     /// The place and the limit of a tool that has one.
-    fn get(&self, tool: &str) -> Option<(usize, u64)> {
+    fn get(&self, tool: &str) -> Option<(u32, u64)> {
         let place = *self.places.get(tool)?;
-        Some((place, *self.limits.get(place)?))
+        Some((u32::try_from(place).ok()?, *self.limits.get(place)?))
+    }
+
+    /// Whether no tool has one.
+    pub fn is_empty(&self) -> bool {
+        self.limits.is_empty()
     }
 }
 
-/// An agent's active step, and the slots that its calls have taken (Q2).
-#[derive(Debug)]
-pub struct ActiveStep {
-    turn: u32,
-    step: u32,
-    /// How many of its slots each tool has taken, by its place in the configuration, in ascending order.
-    taken: Vec<(usize, u64)>,
+/// How long a quota lasts (B6). A call must fit those of all three.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Span {
+    Step,
+    Turn,
+    Agent,
 }
 
-impl ActiveStep {
-    /// A step begins, with all its slots free.
-    pub fn new(turn: u32, step: u32) -> Self {
-        Self { turn, step, taken: Vec::new() }
+impl Span {
+    /// All of them, in the order in which they are tried.
+    pub const ALL: [Self; 3] = [Self::Step, Self::Turn, Self::Agent];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Step => "step",
+            Self::Turn => "turn",
+            Self::Agent => "agent",
+        }
+    }
+}
+
+/// The step that an agent is in, and the slots that its calls have taken.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Slots {
+    /// The numbers of the active step and of its turn.
+    active: Option<(u32, u32)>,
+    /// The turn whose slots are counted: of the step that began last.
+    turn: Option<u32>,
+    step: Taken,
+    in_turn: Taken,
+    agent: Taken,
+}
+
+/// Slots that have been taken.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Taken {
+    /// By each tool, by its place in the configuration, in ascending order.
+    by_tool: Vec<(u32, u64)>,
+    /// By all tools, where there is a total.
+    total: u64,
+}
+
+impl Taken {
+    fn by(&self, tool: u32) -> u64 {
+        let place = self.by_tool.binary_search_by_key(&tool, |(tool, _)| *tool).ok();
+        place.and_then(|place| self.by_tool.get(place)).map(|(_, taken)| *taken).unwrap_or_default()
     }
 
-    /// Whether this is the step of these numbers (Q7).
-    pub fn is(&self, turn: u32, step: u32) -> bool {
-        self.is_in(turn) && self.step == step
-    }
-
-    /// Whether this is a step of that turn (Q7).
-    pub fn is_in(&self, turn: u32) -> bool {
-        self.turn == turn
-    }
-
-    /// Takes one of a tool's `limit` slots if one is free. `tool` is its place in the configuration.
-    fn take_slot(&mut self, tool: usize, limit: u64) -> bool {
-        match self.taken.binary_search_by_key(&tool, |(tool, _)| *tool) {
-            Err(place) => {
-                let free = limit > 0;
-                if free {
-                    self.taken.insert(place, (tool, 1));
+    fn take(&mut self, tool: u32) {
+        match self.by_tool.binary_search_by_key(&tool, |(tool, _)| *tool) {
+            Err(place) => self.by_tool.insert(place, (tool, 1)),
+            Ok(place) => {
+                if let Some((_, taken)) = self.by_tool.get_mut(place) {
+                    *taken = taken.saturating_add(1);
                 }
-                free
             }
-            Ok(place) => self.taken.get_mut(place).is_some_and(|(_, taken)| {
-                let free = *taken < limit;
-                *taken += u64::from(free);
-                free
-            }),
         }
     }
 }
 
-/// Who makes a call.
-#[derive(Debug)]
-pub enum Caller<'a> {
-    /// The host has no agent for it.
-    Nobody,
-    /// An agent; without an active step it is none.
-    Agent(Option<&'a mut ActiveStep>),
+impl Slots {
+    /// A step begins, with all its slots free (Q2), and those of its turn if it is another one (B6). Says whether it is.
+    pub fn begin_step(&mut self, turn: u32, step: u32) -> bool {
+        self.active = Some((turn, step));
+        self.step = Taken::default();
+        let is_other = self.turn.replace(turn) != Some(turn);
+        if is_other {
+            self.in_turn = Taken::default();
+        }
+        is_other
+    }
+
+    /// The step of these numbers broke (Q7).
+    pub fn abort(&mut self, turn: u32, step: u32) {
+        self.active.take_if(|active| *active == (turn, step));
+    }
+
+    /// A turn ended (Q7).
+    pub fn end_turn(&mut self, turn: u32) {
+        self.active.take_if(|(active, _)| *active == turn);
+    }
+
+    fn taken(&self, span: Span) -> &Taken {
+        match span {
+            Span::Step => &self.step,
+            Span::Turn => &self.in_turn,
+            Span::Agent => &self.agent,
+        }
+    }
+
+    fn taken_mut(&mut self, span: Span) -> &mut Taken {
+        match span {
+            Span::Step => &mut self.step,
+            Span::Turn => &mut self.in_turn,
+            Span::Agent => &mut self.agent,
+        }
+    }
+
+    /// A call runs: it takes a slot of each quota that it counts towards (Q3, B6).
+    pub fn take(&mut self, config: &LimitConfig, tool: &str) {
+        for (span, quotas) in config.spans() {
+            let taken = self.taken_mut(span);
+            if let Some((place, _)) = quotas.limits.get(tool) {
+                taken.take(place);
+            }
+            if quotas.total.is_some() {
+                taken.total = taken.total.saturating_add(1);
+            }
+        }
+    }
 }
 
-/// Decides whether a call may run, and takes its slot if it may (Q3).
-pub fn decide(config: &LimitConfig, caller: Caller<'_>, tool: &str) -> Decision {
-    let Some((place, limit)) = find(config, tool) else { return Decision::Allow };
-    let step = match caller {
-        Caller::Nobody => {
-            return Decision::Deny("per-step tool limit requires an agent context".to_owned());
-        }
-        Caller::Agent(None) => {
-            return Decision::Deny("per-step tool limit has no active agent step".to_owned());
-        }
-        Caller::Agent(Some(step)) => step,
-    };
-    if step.take_slot(place, limit) {
+/// Whether any quota concerns a tool: its own, or a total.
+pub fn concerns(config: &LimitConfig, tool: &str) -> bool {
+    config.spans().any(|(_, quotas)| quotas.concern(tool))
+}
+
+/// Whether a quota concerns a tool that lasts as long as its agent.
+pub fn outlives_steps(config: &LimitConfig, tool: &str) -> bool {
+    config.spans().any(|(span, quotas)| span == Span::Agent && quotas.concern(tool))
+}
+
+/// Whether a call fits all quotas (Q6, B6). `slots` are those of the agent: `Err` where the host has no agent for the call, none
+/// where the agent is not known.
+pub fn decide(config: &LimitConfig, slots: Result<Option<&Slots>, NoAgent>, tool: &str) -> Decision {
+    if !concerns(config, tool) {
         return Decision::Allow;
     }
-    let reason = format!("tool {tool} exceeded its per-step limit of {limit}");
-    match config.on_exceeded {
-        OnExceeded::Ask if limit > 0 => Decision::Ask(reason),
-        OnExceeded::Ask | OnExceeded::Deny => Decision::Deny(reason),
+    let Ok(slots) = slots else {
+        return Decision::Deny("per-step tool limit requires an agent context".to_owned());
+    };
+    let needs_step = config.spans().any(|(span, quotas)| span != Span::Agent && quotas.concern(tool));
+    if needs_step && slots.is_none_or(|slots| slots.active.is_none()) {
+        return Decision::Deny("per-step tool limit has no active agent step".to_owned());
+    }
+    let none = Slots::default();
+    let slots = slots.unwrap_or(&none);
+    let of_tool = config.spans().filter_map(|(span, quotas)| {
+        let (place, limit) = quotas.limits.get(tool)?;
+        let is_exceeded = slots.taken(span).by(place) >= limit;
+        is_exceeded.then(|| (limit, format!("tool {tool} exceeded its per-{} limit of {limit}", span.name())))
+    });
+    let of_all = config.spans().filter_map(|(span, quotas)| {
+        let total = quotas.total.filter(|total| slots.taken(span).total >= *total)?;
+        Some((total, format!("tool calls exceeded the per-{} total of {total}", span.name())))
+    });
+    match (of_tool.chain(of_all).next(), config.on_exceeded) {
+        (None, _) => Decision::Allow,
+        (Some((1.., reason)), OnExceeded::Ask) => Decision::Ask(reason),
+        (Some((_, reason)), _) => Decision::Deny(reason),
     }
 }
 
-/// The limit of a tool; none if it has none (Q1).
-pub fn limit_of(config: &LimitConfig, tool: &str) -> Option<u64> {
-    find(config, tool).map(|(_, limit)| limit)
+/// The host has no agent for a call.
+#[derive(Debug, Clone, Copy)]
+pub struct NoAgent;
+
+/// The quota of a tool in a span; none if it has none (Q1).
+pub fn limit_of(config: &LimitConfig, span: Span, tool: &str) -> Option<u64> {
+    let mut quotas = config.spans().filter(|(other, _)| *other == span);
+    quotas.find_map(|(_, quotas)| quotas.limits.get(tool)).map(|(_, limit)| limit)
 }
 
-fn find(config: &LimitConfig, tool: &str) -> Option<(usize, u64)> {
-    config.limits.get(tool).filter(|_| config.enabled)
+impl Quotas {
+    /// Whether they concern a tool.
+    fn concern(&self, tool: &str) -> bool {
+        self.total.is_some() || self.limits.get(tool).is_some()
+    }
+}
+
+impl LimitConfig {
+    /// The quotas that there are, in the order in which they are tried; none if they are not enforced.
+    fn spans(&self) -> impl Iterator<Item = (Span, &Quotas)> {
+        let quotas = Span::ALL.into_iter().zip(&self.quotas);
+        quotas.filter(|(_, quotas)| self.enabled && !quotas.is_empty())
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ActiveStep, Caller, Decision, decide};
+    use super::{Decision, NoAgent, Slots, decide};
     use crate::config::{Config, LimitConfig};
+
+    /// What an agent's call is answered, which runs if it is allowed.
+    fn call(config: &LimitConfig, slots: &mut Slots, tool: &str) -> Decision {
+        let decision = decide(config, Ok(Some(slots)), tool);
+        if decision == Decision::Allow {
+            slots.take(config, tool);
+        }
+        decision
+    }
+
+    fn in_step() -> Slots {
+        let mut slots = Slots::default();
+        slots.begin_step(1, 1);
+        slots
+    }
+
+    /// The answers to calls that go on until one is not allowed.
+    fn until_refused(config: &LimitConfig, slots: &mut Slots, tool: &str) -> (usize, Decision) {
+        let mut allowed = 0;
+        loop {
+            match call(config, slots, tool) {
+                Decision::Allow => allowed += 1,
+                other => return (allowed, other),
+            }
+        }
+    }
 
     fn config(json: &str) -> LimitConfig {
         let json = format!(r#"{{"toolCallLimit":{json}}}"#);
@@ -150,15 +278,15 @@ mod tests {
     #[test]
     fn q1_a_tool_that_is_not_listed_needs_nothing() {
         let config = config(r#"{"limits":{"search":1}}"#);
-        assert_eq!(decide(&config, Caller::Nobody, "read"), Decision::Allow);
-        assert_eq!(decide(&config, Caller::Agent(None), "Search"), Decision::Allow);
+        assert_eq!(decide(&config, Err(NoAgent), "read"), Decision::Allow);
+        assert_eq!(decide(&config, Ok(None), "Search"), Decision::Allow);
     }
 
     #[test]
     fn q3_n_calls_pass_and_the_next_is_denied() {
         let config = config(r#"{"limits":{"search":2,"__proto__":1}}"#);
-        let mut step = ActiveStep::new(1, 1);
-        let mut call = |tool| decide(&config, Caller::Agent(Some(&mut step)), tool);
+        let mut slots = in_step();
+        let mut call = |tool| call(&config, &mut slots, tool);
         assert_eq!(call("search"), Decision::Allow);
         assert_eq!(call("search"), Decision::Allow);
         assert_eq!(call("search"), deny("tool search exceeded its per-step limit of 2"));
@@ -171,27 +299,23 @@ mod tests {
     #[test]
     fn q5_zero_denies_every_call_whatever_on_exceeded_says() {
         for config in [config(r#"{"limits":{"t":0}}"#), config(r#"{"limits":{"t":0},"onExceeded":"ask"}"#)] {
-            let mut step = ActiveStep::new(1, 1);
-            assert_eq!(
-                decide(&config, Caller::Agent(Some(&mut step)), "t"),
-                deny("tool t exceeded its per-step limit of 0")
-            );
+            assert_eq!(call(&config, &mut in_step(), "t"), deny("tool t exceeded its per-step limit of 0"));
         }
     }
 
     #[test]
     fn q6_fails_closed_without_agent_or_step_even_where_it_asks() {
         for config in [config(r#"{"limits":{"t":1}}"#), config(r#"{"limits":{"t":0},"onExceeded":"ask"}"#)] {
-            assert_eq!(decide(&config, Caller::Nobody, "t"), deny("per-step tool limit requires an agent context"));
-            assert_eq!(decide(&config, Caller::Agent(None), "t"), deny("per-step tool limit has no active agent step"));
+            assert_eq!(decide(&config, Err(NoAgent), "t"), deny("per-step tool limit requires an agent context"));
+            assert_eq!(decide(&config, Ok(None), "t"), deny("per-step tool limit has no active agent step"));
         }
     }
 
     #[test]
     fn q9_asks_each_time_anew_and_takes_no_slot() {
         let config = config(r#"{"limits":{"t":1},"onExceeded":"ask"}"#);
-        let mut step = ActiveStep::new(1, 1);
-        let mut call = || decide(&config, Caller::Agent(Some(&mut step)), "t");
+        let mut slots = in_step();
+        let mut call = || call(&config, &mut slots, "t");
         assert_eq!(call(), Decision::Allow);
         for _ in 0..3 {
             assert_eq!(call(), ask("tool t exceeded its per-step limit of 1"));
@@ -199,8 +323,70 @@ mod tests {
     }
 
     #[test]
+    fn b6_a_turns_slots_are_those_of_all_its_steps() {
+        let config = config(r#"{"turnLimits":{"t":3}}"#);
+        let exceeded = deny("tool t exceeded its per-turn limit of 3");
+        let mut slots = in_step();
+        assert_eq!(call(&config, &mut slots, "t"), Decision::Allow);
+        slots.end_turn(1);
+        assert_eq!(call(&config, &mut slots, "t"), deny("per-step tool limit has no active agent step"));
+        slots.begin_step(1, 2);
+        assert_eq!(until_refused(&config, &mut slots, "t"), (2, exceeded.clone()));
+        slots.begin_step(2, 1);
+        assert_eq!(until_refused(&config, &mut slots, "t"), (3, exceeded));
+    }
+
+    #[test]
+    fn b6_an_agents_slots_need_no_step_and_never_come_back() {
+        let config = config(r#"{"agentLimits":{"t":2}}"#);
+        let exceeded = deny("tool t exceeded its per-agent limit of 2");
+        let mut slots = Slots::default();
+        assert_eq!(until_refused(&config, &mut slots, "t"), (2, exceeded.clone()));
+        slots.begin_step(9, 9);
+        assert_eq!(until_refused(&config, &mut slots, "t"), (0, exceeded));
+        assert_eq!(decide(&config, Err(NoAgent), "t"), deny("per-step tool limit requires an agent context"));
+    }
+
+    #[test]
+    fn b6_totals_count_all_tools() {
+        let config = config(r#"{"totals":{"step":2,"turn":3}}"#);
+        let mut slots = in_step();
+        assert_eq!(call(&config, &mut slots, "a"), Decision::Allow);
+        assert_eq!(until_refused(&config, &mut slots, "b"), (1, deny("tool calls exceeded the per-step total of 2")));
+        slots.begin_step(1, 2);
+        assert_eq!(until_refused(&config, &mut slots, "c"), (1, deny("tool calls exceeded the per-turn total of 3")));
+        assert_eq!(decide(&config, Ok(None), "d"), deny("per-step tool limit has no active agent step"));
+        let agent = self::config(r#"{"totals":{"agent":1}}"#);
+        let mut slots = Slots::default();
+        assert_eq!(until_refused(&agent, &mut slots, "a"), (1, deny("tool calls exceeded the per-agent total of 1")));
+    }
+
+    #[test]
+    fn b6_a_call_takes_a_slot_of_each_quota_or_of_none() {
+        let config = config(r#"{"limits":{"t":7},"turnLimits":{"t":6}}"#);
+        let mut slots = in_step();
+        assert_eq!(until_refused(&config, &mut slots, "t"), (6, deny("tool t exceeded its per-turn limit of 6")));
+        assert_eq!(call(&config, &mut slots, "t"), deny("tool t exceeded its per-turn limit of 6"));
+        assert_eq!(slots.step.by(0), 6);
+    }
+
+    #[test]
+    fn b6_the_first_that_fails_answers() {
+        let config = config(r#"{"limits":{"t":1},"turnLimits":{"t":1},"agentLimits":{"t":1},"totals":{"step":1,"turn":1,"agent":1}}"#);
+        let mut slots = in_step();
+        assert_eq!(until_refused(&config, &mut slots, "t"), (1, deny("tool t exceeded its per-step limit of 1")));
+        assert_eq!(call(&config, &mut slots, "u"), deny("tool calls exceeded the per-step total of 1"));
+        slots.begin_step(1, 2);
+        assert_eq!(call(&config, &mut slots, "t"), deny("tool t exceeded its per-turn limit of 1"));
+        assert_eq!(call(&config, &mut slots, "u"), deny("tool calls exceeded the per-turn total of 1"));
+        slots.begin_step(2, 1);
+        assert_eq!(call(&config, &mut slots, "t"), deny("tool t exceeded its per-agent limit of 1"));
+        assert_eq!(call(&config, &mut slots, "u"), deny("tool calls exceeded the per-agent total of 1"));
+    }
+
+    #[test]
     fn the_guard_can_be_switched_off() {
         let config = config(r#"{"enabled":false,"limits":{"t":0}}"#);
-        assert_eq!(decide(&config, Caller::Nobody, "t"), Decision::Allow);
+        assert_eq!(decide(&config, Err(NoAgent), "t"), Decision::Allow);
     }
 }

@@ -1,9 +1,16 @@
-//! The repeat-tool reminder (R1 to R15): tells a model that it repeats a call.
+//! The repeat-tool reminder (R1 to R15, B1 to B5): tells a model that it repeats a call, and can ask or deny before it does.
 
-use crate::canonical::{Canonicalizer, Key};
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use crate::canonical::{Canonicalizer, Key, Omitted};
 use crate::config::ReminderConfig;
+use crate::ladder::{Rung, Settings};
 use crate::preview::preview;
 use crate::recent::{RecentCalls, Ticket};
+use crate::stats::Stats;
+use crate::streak::{Repetition, Streaks, Unit};
 
 /// A text for the model, to be appended after all results of the step (R14).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,25 +23,140 @@ pub struct Notice {
     pub text: String,
 }
 
-/// An agent's run of equal calls (R1).
-#[derive(Debug, Default)]
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// The tool ran and reported success.
+    Succeeded,
+    /// The tool ran and reported a failure, or was cancelled.
+    Failed,
+    /// The tool did not run.
+    Denied,
+}
+
+/// A call's outcome.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// How it ended.
+    pub status: Status,
+    /// Its result as text; empty where there is none.
+    pub content: String,
+}
+
+/// The calls of a step that are remembered, and those whose outcome is waited for.
+const MOST: usize = 64;
+
+/// How much of a tool's name a cycle quotes, in characters (B3).
+const NAME_CHARS: usize = 64;
+
+/// What an agent's calls repeat.
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Chain {
-    last: Key,
-    count: u32,
+    streaks: Streaks,
     /// The text of the last call, for as long as it is recent.
+    #[serde(skip)]
     text: Option<Ticket>,
+    /// The calls whose outcome has not come, in their order (B2).
+    pending: VecDeque<Pending>,
+    /// The step, and the calls in it that have been counted and are to count once (B5).
+    step: u64,
+    counted: VecDeque<Key>,
+}
+
+/// A call whose outcome has not come.
+#[derive(Debug, Serialize, Deserialize)]
+struct Pending {
+    id: Key,
+    call: Key,
+    /// Whether it counts once with its equals of the step.
+    once: bool,
+    /// Whether this guard denied it.
+    denied: bool,
+    #[serde(skip)]
+    text: Option<Ticket>,
+}
+
+/// What can be told of a call before it runs.
+#[derive(Debug)]
+pub struct Foreseen {
+    /// What is due.
+    pub rung: Rung,
+    /// The call's own number in its streak.
+    pub number: u32,
+    pending: Pending,
 }
 
 impl Chain {
     /// How many times the last tracked call has been made in a row; 0 without one.
     pub fn count(&self) -> u32 {
-        self.count
+        self.streaks.count()
     }
 
-    /// Counts a call (R1, R2).
-    fn extend(&mut self, same: bool) {
-        self.count = if same { self.count.saturating_add(1) } else { 1 };
+    /// A step begins: what the one before still waited for is given up (B2), and calls count anew (B5).
+    pub fn begin_step(&mut self) {
+        self.pending.clear();
+        self.counted.clear();
+        self.step += 1;
     }
+
+    /// What comes next begins a streak.
+    pub fn reset(&mut self) {
+        self.streaks = Streaks::default();
+        self.text = None;
+    }
+
+    /// A call was decided about, and its outcome is waited for.
+    pub fn expect(&mut self, Foreseen { pending, .. }: Foreseen, denied: bool) {
+        if self.pending.len() == MOST {
+            self.pending.pop_front();
+        }
+        self.pending.push_back(Pending { denied, ..pending });
+    }
+
+    fn take_pending(&mut self, id: &str) -> Option<Pending> {
+        if self.pending.is_empty() {
+            return None;
+        }
+        let id = key_of_id(id);
+        let place = self.pending.iter().position(|pending| pending.id == id)?;
+        self.pending.remove(place)
+    }
+
+    /// Counts a call among those of its step, and says whether it is the first of its equals (B5).
+    fn is_first_of_step(&mut self, call: &Key) -> bool {
+        if self.counted.contains(call) {
+            return false;
+        }
+        if self.counted.len() == MOST {
+            self.counted.pop_front();
+        }
+        self.counted.push_back(call.clone());
+        true
+    }
+
+    /// The streaks of calls alone as they will be when all outcomes have come, those of a call to be made among them.
+    fn with_pending(&self, call: &Key, once: bool, max_period: usize) -> Streaks {
+        let mut streaks = self.streaks.without_results();
+        let mut seen: Vec<_> = self.counted.iter().collect();
+        let pending = self.pending.iter().map(|pending| (&pending.call, pending.once));
+        for (call, once) in pending.chain([(call, once)]) {
+            if once && seen.contains(&call) {
+                continue;
+            }
+            if once {
+                seen.push(call);
+            }
+            let unordered_in = once.then_some(self.step);
+            streaks.extend(Unit { call: call.clone(), result: None, tool: None, unordered_in }, max_period);
+        }
+        streaks
+    }
+}
+
+fn key_of_id(id: &str) -> Key {
+    let mut key = Key::default();
+    key.set(b"", id.as_bytes());
+    key
 }
 
 /// What it takes to tell calls apart, shared by all agents.
@@ -44,86 +166,218 @@ pub struct Reader {
     recent: RecentCalls,
 }
 
-/// Whether calls of a tool are tracked (R8).
-pub fn tracks(config: &ReminderConfig, tool: &str) -> bool {
-    config.enabled
-        && (config.include.is_empty() || config.include.iter().any(|pattern| pattern.matches(tool)))
-        && !config.exclude.iter().any(|pattern| pattern.matches(tool))
+impl Reader {
+    fn is_recent(&self, text: Option<Ticket>, tool: &str, arguments: &str) -> bool {
+        text.is_some_and(|text| self.recent.is_same(text, tool, arguments))
+    }
+
+    fn identify(&mut self, settings: &Settings, tool: &str, arguments: &str) -> &Key {
+        let omitted = match settings.ignore_arguments.is_empty() {
+            true => Omitted::Nothing,
+            false => Omitted::AtTop(&settings.ignore_arguments),
+        };
+        self.canonicalizer.call(tool, arguments, omitted)
+    }
 }
 
-/// Counts a tracked call that has reached an outcome, and gives the notice if one is due (R3).
+/// Looks at a tracked call before it runs (B2).
+pub fn foresee(
+    config: &ReminderConfig,
+    chain: &Chain,
+    reader: &mut Reader,
+    id: &str,
+    tool: &str,
+    arguments: String,
+) -> Foreseen {
+    let settings = config.settings_of(tool);
+    let last = chain.streaks.last().filter(|_| reader.is_recent(chain.text, tool, &arguments));
+    let (call, text) = match last {
+        Some(last) => (last.call.clone(), chain.text),
+        None => (reader.identify(settings, tool, &arguments).clone(), reader.recent.keep(tool, arguments)),
+    };
+    let once = settings.siblings_once;
+    let (mut rung, mut number) = (Rung::Allow, 0);
+    if settings.has_rungs() {
+        for repetition in chain.with_pending(&call, once, config.max_period).of_calls() {
+            let due = settings.rung(repetition.laps());
+            if due > rung {
+                (rung, number) = (due, repetition.current_lap());
+            }
+        }
+    }
+    Foreseen { rung, number, pending: Pending { id: key_of_id(id), call, once, denied: false, text } }
+}
+
+/// Why a call is denied or asked about before it is made once more (B2).
+pub fn reason(tool: &str, number: u32) -> String {
+    format!("tool {tool} repeated {number} times with identical arguments")
+}
+
+/// Counts a tracked call that has reached an outcome, and gives the notice if one is due (R2, R3).
 pub fn observe(
     config: &ReminderConfig,
     chain: &mut Chain,
+    stats: &mut Stats,
     reader: &mut Reader,
+    id: &str,
     tool: &str,
     arguments: String,
+    outcome: &Outcome,
 ) -> Option<Notice> {
-    if chain.text.is_some_and(|text| reader.recent.is_same(text, tool, &arguments)) {
-        chain.extend(true);
-        return notice(config, chain.count, &mut reader.canonicalizer, tool, &arguments);
+    let settings = config.settings_of(tool);
+    let pending = chain.take_pending(id);
+    let is_last = reader.is_recent(chain.text, tool, &arguments);
+    let known = pending.as_ref().filter(|pending| reader.is_recent(pending.text, tool, &arguments));
+    if config.max_period == 1 && !settings.compare_results && !settings.siblings_once {
+        match known {
+            _ if is_last => chain.streaks.extend_plainly(None),
+            Some(known) => chain.streaks.extend_plainly(Some(&known.call)),
+            None => chain.streaks.extend_plainly(Some(reader.identify(settings, tool, &arguments))),
+        }
+    } else {
+        let call = match (known, chain.streaks.last()) {
+            (Some(known), _) => known.call.clone(),
+            (None, Some(last)) if is_last => last.call.clone(),
+            _ => reader.identify(settings, tool, &arguments).clone(),
+        };
+        if settings.siblings_once && !chain.is_first_of_step(&call) {
+            return None;
+        }
+        let denied = outcome.status == Status::Denied && pending.as_ref().is_some_and(|pending| pending.denied);
+        let result = settings.compare_results.then(|| result(settings, chain, reader, &call, outcome, denied));
+        let tool = (config.max_period > 1).then(|| tool.chars().take(NAME_CHARS).collect::<String>().into());
+        let unordered_in = settings.siblings_once.then_some(chain.step);
+        chain.streaks.extend(Unit { call, result, tool, unordered_in }, config.max_period);
     }
-    let same = reader.canonicalizer.identify(tool, &arguments, &mut chain.last);
-    chain.extend(same);
-    let notice = notice(config, chain.count, &mut reader.canonicalizer, tool, &arguments);
-    chain.text = reader.recent.keep(tool, arguments);
+    stats.counted(chain.count(), || longest(&chain.streaks, tool));
+    let notice = notice(config, settings, &chain.streaks, &mut reader.canonicalizer, tool, &arguments);
+    chain.text = match known.and_then(|known| known.text) {
+        _ if is_last => chain.text,
+        Some(text) => Some(text),
+        None => reader.recent.keep(tool, arguments),
+    };
     notice
+}
+
+/// What tells a call with its result from others (B1). One that this guard denied goes on with its streak.
+fn result(
+    settings: &Settings,
+    chain: &Chain,
+    reader: &mut Reader,
+    call: &Key,
+    Outcome { status, content }: &Outcome,
+    denied: bool,
+) -> Key {
+    let before = chain.streaks.last_of(call).filter(|_| denied).and_then(|unit| unit.result.clone());
+    before.unwrap_or_else(|| {
+        let omitted = match settings.ignore_result_fields.is_empty() {
+            true => Omitted::Nothing,
+            false => Omitted::Anywhere(&settings.ignore_result_fields),
+        };
+        reader.canonicalizer.call_and_result(call, *status as u8, content, omitted)
+    })
 }
 
 fn notice(
     config: &ReminderConfig,
-    count: u32,
+    settings: &Settings,
+    streaks: &Streaks,
     canonicalizer: &mut Canonicalizer,
     tool: &str,
     arguments: &str,
 ) -> Option<Notice> {
-    let place = config.thresholds.binary_search(&u64::from(count)).ok()?;
-    let text = if place == 0 {
-        GENTLE.to_owned()
-    } else {
-        detailed(tool, count, &preview(&canonicalizer.text(arguments), config.arguments_preview_chars))
-    };
-    Some(Notice { plugin: "repeat-tool-reminder", summary: format!("{tool} × {count}"), text })
+    let laps = |repetition: &Repetition| repetition.completes_a_lap();
+    // Of several, the longest period tells most.
+    let due = streaks.of_results().filter(laps).filter_map(|streak| Some((streak, settings.due(streak.laps())?))).last();
+    let due = due.or_else(|| {
+        let calls = streaks.of_calls().filter(laps);
+        calls.filter_map(|streak| Some((streak, settings.due_whatever_the_result(streak.laps())?))).last()
+    });
+    let (streak, tone) = due?;
+    let (name, count) = (name(streaks, streak, tool), streak.laps());
+    let quoted = || preview(&canonicalizer.text(arguments), config.arguments_preview_chars).into_owned();
+    let text = config.texts.of(tone).fill(&name, count, quoted);
+    Some(Notice { plugin: "repeat-tool-reminder", summary: format!("{name} × {count}"), text })
 }
 
-/// R4.
-const GENTLE: &str = "You keep repeating the exact same tool call. Study the result it already gave you before you call it \
-    again: if the task is not done yet, change your approach or the arguments.";
+/// What is repeated: a tool, or a cycle of several (R7, B3).
+fn name(streaks: &Streaks, streak: Repetition, tool: &str) -> String {
+    match streak.period {
+        1 => tool.to_owned(),
+        period => streaks.tools(period).collect::<Vec<_>>().join(" → "),
+    }
+}
 
-/// R5.
-fn detailed(tool: &str, count: u32, arguments: &str) -> String {
-    format!(
-        "Repeated tool call detected:\n\
-         - tool: {tool}\n\
-         - consecutive_calls: {count}\n\
-         - arguments: {arguments}\n\
-         Calling it again in this way makes no progress. Work with the results you have: choose another action or \
-         other arguments. Finishing is fine once there is enough evidence."
-    )
+/// The name of the streak with the most laps.
+fn longest(streaks: &Streaks, tool: &str) -> String {
+    let tool: String = tool.chars().take(NAME_CHARS).collect();
+    // The first of equals has the shortest period.
+    let longest = streaks.of_results().reduce(|one, other| if other.laps() > one.laps() { other } else { one });
+    longest.map(|streak| name(streaks, streak, &tool)).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Chain, Notice, Reader, observe, tracks};
-    use crate::config::{Config, ReminderConfig};
+    use super::Status::{self, Denied, Failed, Succeeded};
+    use crate::guard::{Call, Decision, Event, Guard, Notice, Outcome};
 
-    fn config(json: &str) -> ReminderConfig {
-        let json = format!(r#"{{"repeatToolReminder":{json}}}"#);
-        Config::parse(&json).unwrap_or_default().repeat_tool_reminder
+    fn guard(section: &str) -> Guard {
+        let mut guard = Guard::default();
+        assert_eq!(guard.configure(&format!(r#"{{"repeatToolReminder":{section}}}"#)), Ok(()));
+        guard
+    }
+
+    fn call(tool: &str, arguments: &str) -> Call {
+        Call { agent: Some("a".to_owned()), id: "1".to_owned(), name: tool.to_owned(), arguments: arguments.to_owned() }
+    }
+
+    /// A call that runs if it may, and gives a result.
+    fn run(guard: &mut Guard, tool: &str, arguments: &str, content: &str) -> (Decision, Vec<Notice>) {
+        let decision = guard.pre_execute(call(tool, arguments));
+        let status = if matches!(decision, Decision::Deny(_)) { Denied } else { Succeeded };
+        let outcome = Outcome { status, content: content.to_owned() };
+        let notices = guard.post_execute(call(tool, arguments), &outcome);
+        (decision, notices)
     }
 
     /// The notices for a sequence of calls, with the number of the call, from 1.
-    fn notices(config: &ReminderConfig, calls: &[(&str, &str)]) -> Vec<(usize, Notice)> {
-        let mut chain = Chain::default();
-        let mut reader = Reader::default();
-        let notice = |(i, (tool, arguments)): (usize, &(&str, &str))| {
-            Some((i + 1, observe(config, &mut chain, &mut reader, tool, (*arguments).to_owned())?))
+    fn notices(section: &str, calls: &[(&str, &str)]) -> Vec<(usize, Notice)> {
+        let mut guard = guard(section);
+        let mut notice = |(i, (tool, arguments)): (usize, &(&str, &str))| {
+            let notices = run(&mut guard, tool, arguments, "").1;
+            notices.into_iter().map(|notice| (i + 1, notice)).collect::<Vec<_>>()
         };
-        calls.iter().enumerate().filter_map(notice).collect()
+        calls.iter().enumerate().flat_map(&mut notice).collect()
     }
 
-    fn summaries(config: &ReminderConfig, calls: &[(&str, &str)]) -> Vec<(usize, String)> {
-        notices(config, calls).into_iter().map(|(call, notice)| (call, notice.summary)).collect()
+    fn summaries(section: &str, calls: &[(&str, &str)]) -> Vec<(usize, String)> {
+        notices(section, calls).into_iter().map(|(call, notice)| (call, notice.summary)).collect()
+    }
+
+    /// The same for calls without arguments, a letter each.
+    fn of_letters(section: &str, calls: &str) -> Vec<(usize, String)> {
+        let tools: Vec<_> = calls.chars().map(String::from).collect();
+        summaries(section, &tools.iter().map(|tool| (tool.as_str(), "{}")).collect::<Vec<_>>())
+    }
+
+    /// The same for one call and its results.
+    fn of_results(section: &str, results: &[&str]) -> Vec<(usize, String)> {
+        let mut guard = guard(section);
+        let run = |(i, result): (usize, &&str)| {
+            run(&mut guard, "t", "{}", result).1.into_iter().map(|notice| (i + 1, notice.summary)).collect::<Vec<_>>()
+        };
+        results.iter().enumerate().flat_map(run).collect()
+    }
+
+    /// The answers before each of some calls without arguments, a letter each: `.` allow, `?` ask, `!` deny.
+    fn answers(section: &str, calls: &str) -> String {
+        let mut guard = guard(section);
+        let answer = |tool: char| match run(&mut guard, &tool.to_string(), "{}", "").0 {
+            Decision::Allow => '.',
+            Decision::Ask(_) => '?',
+            Decision::Deny(_) => '!',
+        };
+        calls.chars().map(answer).collect()
     }
 
     fn summary(call: usize, text: &str) -> (usize, String) {
@@ -136,22 +390,21 @@ mod tests {
         let respelled = ("grep", r#"{ "q": 2.0, "p": 1 }"#);
         let other_arguments = ("grep", r#"{"p":1}"#);
         let other_tool = ("rg", r#"{"p":1,"q":2}"#);
-        let config = config("{}");
-        assert_eq!(summaries(&config, &[a, respelled, a]), [summary(3, "grep × 3")]);
-        assert_eq!(summaries(&config, &[a, a, other_arguments, a, a]), []);
-        assert_eq!(summaries(&config, &[a, a, other_tool, a, a, a]), [summary(6, "grep × 3")]);
+        assert_eq!(summaries("{}", &[a, respelled, a]), [summary(3, "grep × 3")]);
+        assert_eq!(summaries("{}", &[a, a, other_arguments, a, a]), []);
+        assert_eq!(summaries("{}", &[a, a, other_tool, a, a, a]), [summary(6, "grep × 3")]);
     }
 
     #[test]
     fn r3_notices_at_three_five_and_eight() {
         let calls = [("t", "{}"); 12];
-        assert_eq!(summaries(&config("{}"), &calls), [summary(3, "t × 3"), summary(5, "t × 5"), summary(8, "t × 8")]);
-        assert_eq!(summaries(&config(r#"{"thresholds":[9,2]}"#), &calls), [summary(2, "t × 2"), summary(9, "t × 9")]);
+        assert_eq!(summaries("{}", &calls), [summary(3, "t × 3"), summary(5, "t × 5"), summary(8, "t × 8")]);
+        assert_eq!(summaries(r#"{"thresholds":[9,2]}"#, &calls), [summary(2, "t × 2"), summary(9, "t × 9")]);
     }
 
     #[test]
     fn r3_r4_r5_the_lowest_threshold_gets_the_gentle_text() {
-        let notices = notices(&config(r#"{"thresholds":[3,2]}"#), &[("t", r#"{"b":1,"a":"x"}"#); 3]);
+        let notices = notices(r#"{"thresholds":[3,2]}"#, &[("t", r#"{"b":1,"a":"x"}"#); 3]);
         let texts: Vec<_> = notices.iter().map(|(call, notice)| (*call, notice.text.as_str())).collect();
         assert_eq!(
             texts,
@@ -173,36 +426,220 @@ mod tests {
 
     #[test]
     fn r6_the_preview_is_cut_and_the_key_is_not() {
-        let config = config(r#"{"thresholds":[2,3],"argumentsPreviewChars":4}"#);
         let calls = [("t", r#"{"a":1}"#), ("t", r#"{"a":2}"#), ("t", r#"{"a":2}"#), ("t", r#"{"a":2}"#)];
-        let notices = notices(&config, &calls);
+        let notices = notices(r#"{"thresholds":[2,3],"argumentsPreviewChars":4}"#, &calls);
         assert_eq!(notices.iter().map(|(call, _)| *call).collect::<Vec<_>>(), [3, 4]);
         assert!(notices.iter().any(|(_, notice)| notice.text.contains("- arguments: {\"a\"… (+3 more chars)\n")));
     }
 
     #[test]
     fn r7_plugin_and_summary() {
-        let notices = notices(&config(r#"{"thresholds":[2]}"#), &[("web_search", ""); 2]);
+        let notices = notices(r#"{"thresholds":[2]}"#, &[("web_search", ""); 2]);
         let (_, notice) = notices.into_iter().next().unwrap_or_else(|| unreachable!("a notice at 2"));
         assert_eq!((notice.plugin, notice.summary.as_str()), ("repeat-tool-reminder", "web_search \u{d7} 2"));
     }
 
     #[test]
     fn r8_include_and_exclude() {
-        let all = config("{}");
-        assert!(tracks(&all, "grep") && tracks(&all, ""));
-        let some = config(r#"{"include":["mcp__*","grep"],"exclude":["*_poll","nothing"]}"#);
-        assert!(tracks(&some, "grep") && tracks(&some, "mcp__read"));
-        assert!(!tracks(&some, "rg") && !tracks(&some, "mcp__job_poll"));
-        assert!(!tracks(&config(r#"{"enabled":false}"#), "grep"));
+        let some = r#"{"include":["mcp__*","grep"],"exclude":["*_poll","nothing"],"thresholds":[2]}"#;
+        for (tool, tracked) in [("grep", true), ("mcp__read", true), ("rg", false), ("mcp__job_poll", false)] {
+            assert_eq!(summaries(some, &[(tool, ""); 2]).len(), usize::from(tracked), "{tool}");
+        }
+        assert_eq!(summaries(r#"{"enabled":false}"#, &[("t", ""); 9]), []);
     }
 
     #[test]
-    fn the_count_saturates() {
-        let mut chain = Chain::default();
-        chain.extend(false);
-        chain.count = u32::MAX;
-        chain.extend(true);
-        assert_eq!(chain.count(), u32::MAX);
+    fn b1_a_call_with_a_new_result_makes_progress() {
+        let compare = r#"{"results":"compare"}"#;
+        assert_eq!(of_results(compare, &["10 %", "20 %", "30 %", "40 %"]), []);
+        assert_eq!(of_results(compare, &["10 %", "40 %", "40 %", "40 %"]), [summary(4, "t × 3")]);
+        assert_eq!(of_results("{}", &["10 %", "20 %", "30 %"]), [summary(3, "t × 3")]);
+        let ids = ["{\"ok\":true,\"id\":1}", "{\"id\":2,\"ok\":true}", "{\"ok\":true,\"id\":3}"];
+        assert_eq!(of_results(compare, &ids), []);
+        let ignore = r#"{"results":"compare","ignoreResultFields":["id"]}"#;
+        assert_eq!(of_results(ignore, &ids), [summary(3, "t × 3")]);
+    }
+
+    #[test]
+    fn b1_the_status_is_part_of_the_result() {
+        let mut guard = guard(r#"{"results":"compare","thresholds":[2]}"#);
+        let mut end = |status: Status| {
+            guard.post_execute(call("t", "{}"), &Outcome { status, content: "x".to_owned() }).len()
+        };
+        assert_eq!([end(Succeeded), end(Failed), end(Failed), end(Denied)], [0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn b1_any_result_thresholds_count_calls_whatever_their_results() {
+        let results: Vec<_> = (0..50).map(|number| number.to_string()).collect();
+        let results: Vec<_> = results.iter().map(String::as_str).collect();
+        let section = r#"{"results":"compare","anyResultThresholds":[40]}"#;
+        assert_eq!(of_results(section, &results), [summary(40, "t × 40")]);
+    }
+
+    #[test]
+    fn b1_a_call_that_the_guard_denied_goes_on_with_its_streak() {
+        let mut guard = guard(r#"{"results":"compare","thresholds":[2,4],"denyAt":3}"#);
+        let mut counts = Vec::new();
+        for result in ["same", "same", "reason", "reason"] {
+            let (decision, _) = run(&mut guard, "t", "{}", result);
+            counts.push((matches!(decision, Decision::Deny(_)), guard.count("a")));
+        }
+        assert_eq!(counts, [(false, 1), (false, 2), (true, 3), (true, 4)]);
+    }
+
+    #[test]
+    fn b2_every() {
+        let expected = [3, 5, 8, 11, 14].map(|count| summary(count, &format!("A × {count}")));
+        assert_eq!(of_letters(r#"{"every":3}"#, "AAAAAAAAAAAAAAA"), expected);
+    }
+
+    #[test]
+    fn b2_ask_and_deny_before_a_call() {
+        assert_eq!(answers(r#"{"denyAt":6}"#, "AAAAAAAABAA"), ".....!!!...");
+        assert_eq!(answers(r#"{"askAt":3,"denyAt":5}"#, "AAAAAA"), "..??!!");
+        assert_eq!(answers("{}", "AAAAAAAAAA"), "..........");
+        let mut guard = guard(r#"{"denyAt":2}"#);
+        run(&mut guard, "t", "{}", "");
+        let reason = "tool t repeated 2 times with identical arguments".to_owned();
+        assert_eq!(run(&mut guard, "t", "", "").0, Decision::Deny(reason));
+        assert_eq!(run(&mut guard, "t", "{ }", "").0, Decision::Deny("tool t repeated 3 times with identical arguments".to_owned()));
+    }
+
+    #[test]
+    fn b2_calls_that_are_pending_count_and_a_step_drops_them() {
+        let mut guard = guard(r#"{"denyAt":3}"#);
+        let before = |guard: &mut Guard, id: usize, tool: &str| {
+            guard.pre_execute(Call { id: id.to_string(), ..call(tool, "{}") }) == Decision::Allow
+        };
+        guard.step("a", 1, 1, false);
+        assert_eq!([0, 1, 2, 3].map(|id| before(&mut guard, id, "t")), [true, true, false, false]);
+        guard.step("a", 1, 2, false);
+        assert_eq!([4, 5, 6].map(|id| before(&mut guard, id, "t")), [true, true, false]);
+        guard.step("a", 1, 3, false);
+        assert!(before(&mut guard, 7, "t") && before(&mut guard, 8, "u") && before(&mut guard, 9, "t"));
+    }
+
+    #[test]
+    fn b2_an_approval_can_begin_anew() {
+        let mut guard = guard(r#"{"askAt":3,"resetOn":["prompt","approval"]}"#);
+        let mut asked = Vec::new();
+        for _ in 0..6 {
+            let decision = guard.pre_execute(call("t", "{}"));
+            asked.push(decision != Decision::Allow);
+            if decision != Decision::Allow {
+                guard.noted("a", Event::Approved);
+            }
+            guard.post_execute(call("t", "{}"), &Outcome { status: Succeeded, content: String::new() });
+        }
+        assert_eq!(asked, [false, false, true, false, true, false]);
+    }
+
+    #[test]
+    fn b3_cycles() {
+        let two = r#"{"maxPeriod":2}"#;
+        assert_eq!(of_letters(two, "ABABAB"), [summary(6, "A → B × 3")]);
+        assert_eq!(of_letters("{}", "ABABAB"), []);
+        assert_eq!(of_letters(two, "ABABACB"), []);
+        assert_eq!(of_letters(r#"{"maxPeriod":4}"#, "ABCABCABC"), [summary(9, "A → B → C × 3")]);
+        assert_eq!(of_letters(r#"{"maxPeriod":4}"#, "AAA"), [summary(3, "A × 3")]);
+        assert_eq!(of_letters(r#"{"maxPeriod":2,"exclude":["x"]}"#, "ABxABxAB"), [summary(8, "A → B × 3")]);
+        let nineteen = of_letters(r#"{"maxPeriod":3,"every":5}"#, &"VEE".repeat(19));
+        assert_eq!(nineteen, [3, 5, 8, 13, 18].map(|lap| summary(lap * 3, &format!("V → E → E × {lap}"))));
+    }
+
+    #[test]
+    fn b3_what_goes_on_with_a_cycle_is_denied() {
+        for calls in ["ABABABAB", "BABABABA"] {
+            assert_eq!(answers(r#"{"maxPeriod":2,"denyAt":3}"#, calls), ".....!!!", "{calls}");
+        }
+        assert_eq!(answers(r#"{"maxPeriod":2,"denyAt":3}"#, "ABABACAB"), "........");
+    }
+
+    #[test]
+    fn b3_a_cycle_cuts_long_names() {
+        let (long, short) = ("é".repeat(70), "s");
+        let calls: Vec<_> = [long.as_str(), short].into_iter().cycle().take(6).map(|tool| (tool, "{}")).collect();
+        assert_eq!(summaries(r#"{"maxPeriod":2}"#, &calls), [summary(6, &format!("{} → s × 3", "é".repeat(64)))]);
+    }
+
+    #[test]
+    fn b4_the_first_entry_that_matches_counts_and_leaves_the_rest_to_the_section() {
+        let section = r#"{"thresholds":[4],"every":2,"tools":[{"match":"a*","thresholds":[2]},{"match":"*b","thresholds":[3],"every":0}]}"#;
+        assert_eq!(summaries(section, &[("ab", ""); 5]), [summary(2, "ab × 2"), summary(4, "ab × 4")]);
+        assert_eq!(summaries(section, &[("bb", ""); 5]), [summary(3, "bb × 3")]);
+        assert_eq!(summaries(section, &[("c", ""); 6]), [summary(4, "c × 4"), summary(6, "c × 6")]);
+    }
+
+    #[test]
+    fn b4_ignored_arguments_do_not_count_and_are_shown() {
+        let section = r#"{"thresholds":[2,3],"tools":[{"match":"grep","ignoreArguments":["head_limit"]}]}"#;
+        let calls = [r#"{"p":1,"head_limit":1}"#, r#"{"p":1,"head_limit":2}"#, r#"{"p":1}"#].map(|text| ("grep", text));
+        let notices = notices(section, &calls);
+        assert_eq!(notices.iter().map(|(call, _)| *call).collect::<Vec<_>>(), [2, 3]);
+        let detailed = r#"{"thresholds":[2],"every":1,"tools":[{"match":"grep","ignoreArguments":["head_limit"]}]}"#;
+        let shown = self::notices(detailed, &[calls[2], calls[0], calls[1]]);
+        assert!(shown.iter().any(|(_, notice)| notice.text.contains(r#"- arguments: {"head_limit":2,"p":1}"#)), "{shown:?}");
+    }
+
+    #[test]
+    fn b5_equal_calls_of_a_step_count_once() {
+        let mut guard = guard(r#"{"siblings":"once","thresholds":[2]}"#);
+        let mut summaries = Vec::new();
+        for step in 1..4 {
+            guard.step("a", 1, step, false);
+            for _ in 0..5 {
+                summaries.extend(run(&mut guard, "search", "{}", "").1.into_iter().map(|notice| (step, notice.summary)));
+            }
+            assert_eq!(guard.count("a"), step);
+        }
+        assert_eq!(summaries, [(2, "search × 2".to_owned())]);
+    }
+
+    #[test]
+    fn b5_siblings_have_no_order() {
+        let mut guard = guard(r#"{"siblings":"once","maxPeriod":2}"#);
+        let mut summaries = Vec::new();
+        for (step, tools) in ["AB", "BA", "AB"].iter().enumerate() {
+            guard.step("a", 1, u32::try_from(step).unwrap_or_default(), false);
+            for tool in tools.chars() {
+                let notices = run(&mut guard, &tool.to_string(), "{}", "").1;
+                summaries.extend(notices.into_iter().map(|notice| (step, notice.summary)));
+            }
+        }
+        assert_eq!(summaries, [(2, "A → B × 3".to_owned())]);
+    }
+
+    #[test]
+    fn b8_what_resets_a_chain_can_be_chosen() {
+        let counts = |section: &str, reset: &dyn Fn(&mut Guard)| {
+            let mut guard = guard(section);
+            guard.step("a", 1, 1, false);
+            run(&mut guard, "t", "{}", "");
+            reset(&mut guard);
+            run(&mut guard, "t", "{}", "");
+            guard.count("a")
+        };
+        let prompt = |guard: &mut Guard| guard.step("a", 1, 2, true);
+        let turn = |guard: &mut Guard| guard.step("a", 2, 1, false);
+        let step = |guard: &mut Guard| guard.step("a", 1, 2, false);
+        let compaction = |guard: &mut Guard| guard.noted("a", Event::Compacted);
+        let approval = |guard: &mut Guard| guard.noted("a", Event::Approved);
+        let all: [&dyn Fn(&mut Guard); 5] = [&prompt, &turn, &step, &compaction, &approval];
+        for (section, expected) in [
+            ("{}", [1, 2, 2, 2, 2]),
+            (r#"{"resetOn":[]}"#, [2, 2, 2, 2, 2]),
+            (r#"{"resetOn":["turn"]}"#, [2, 1, 2, 2, 2]),
+            (r#"{"resetOn":["compaction","approval"]}"#, [2, 2, 2, 1, 1]),
+        ] {
+            assert_eq!(all.map(|reset| counts(section, reset)), expected, "{section}");
+        }
+    }
+
+    #[test]
+    fn b10_texts_of_ones_own() {
+        let section = r#"{"thresholds":[2,3],"texts":{"gentle":"请不要重复 {tool}","detailed":"{count} {{"}}"#;
+        let texts: Vec<_> = notices(section, &[("t", ""); 3]).into_iter().map(|(_, notice)| notice.text).collect();
+        assert_eq!(texts, ["请不要重复 t", "3 {"]);
     }
 }

@@ -4,7 +4,7 @@
 mod naive;
 
 use libfuzzer_sys::{Corpus, fuzz_target};
-use loop_guard_guest::guard::Guard;
+use loop_guard_guest::guard::{Call, Guard, Outcome, Status};
 use naive::Json;
 
 fuzz_target!(|text: &str| -> Corpus {
@@ -17,8 +17,10 @@ fuzz_target!(|text: &str| -> Corpus {
     }
     let equal = value(one) == value(other);
     assert_eq!(guard.canonical(one) == guard.canonical(other), equal, "the texts of {one:?} and {other:?}");
-    guard.post_execute(Some("a"), "t", one.to_owned());
-    guard.post_execute(Some("a"), "t", other.to_owned());
+    for arguments in [one, other] {
+        let call = Call { agent: Some("a".into()), id: "1".into(), name: "t".into(), arguments: arguments.into() };
+        guard.post_execute(call, &Outcome { status: Status::Succeeded, content: String::new() });
+    }
     assert_eq!(guard.count("a") == 2, equal, "the digests of {one:?} and {other:?}");
     Corpus::Keep
 });

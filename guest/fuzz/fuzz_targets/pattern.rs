@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::{Corpus, fuzz_target};
-use loop_guard_guest::guard::Guard;
+use loop_guard_guest::guard::{Call, Guard, Outcome, Status};
 use serde_json::json;
 
 fuzz_target!(|text: &str| -> Corpus {
@@ -10,7 +10,8 @@ fuzz_target!(|text: &str| -> Corpus {
     let mut guard = Guard::default();
     let config = json!({ "repeatToolReminder": { "include": [pattern] } });
     assert_eq!(guard.configure(&config.to_string()), Ok(()));
-    guard.post_execute(Some("a"), name, String::new());
+    let call = Call { agent: Some("a".into()), id: "1".into(), name: name.into(), arguments: String::new() };
+    guard.post_execute(call, &Outcome { status: Status::Succeeded, content: String::new() });
     assert_eq!(guard.count("a") == 1, matches(pattern, name), "{pattern:?} {name:?}");
     Corpus::Keep
 });

@@ -1,10 +1,12 @@
 //! What tells tool calls apart: the tool's name and the canonical arguments, or a digest of the two (S2).
 
+use serde::{Deserialize, Serialize};
+
 /// Identifies a tool call. Two calls have the same key if, and only if, their tools have the same name and the canonical texts of
 /// their arguments are equal.
 ///
 /// A short call is its own key; of a longer one the key is a collision-resistant digest. By default, the key of no call.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key(Vec<u8>);
 
 /// The kind of a key is its first byte.
@@ -20,13 +22,13 @@ const BLAKE3_CHUNK: usize = 1 << 10;
 const HASHED_AT_ONCE: usize = 4 * BLAKE3_CHUNK;
 
 /// Whether a call must be told apart by a digest. A text that is escaped becomes longer, never shorter.
-pub fn is_long(tool: &str, arguments: &[u8]) -> bool {
+pub fn is_long(tool: &[u8], arguments: &[u8]) -> bool {
     tool.len() + arguments.len() > MAX_WHOLE
 }
 
 impl Key {
     /// Becomes the key of a call.
-    pub fn set(&mut self, tool: &str, canonical: &[u8]) {
+    pub fn set(&mut self, tool: &[u8], canonical: &[u8]) {
         if is_long(tool, canonical) {
             let mut digest = Digest::default();
             digest.update(canonical);
@@ -35,20 +37,23 @@ impl Key {
         self.0.clear();
         self.0.push(WHOLE);
         self.0.extend_from_slice(&(tool.len() as u64).to_le_bytes());
-        self.0.extend_from_slice(tool.as_bytes());
+        self.0.extend_from_slice(tool);
         self.0.extend_from_slice(canonical);
     }
 
-    /// Becomes another key, and says whether it was the same.
-    pub fn replace(&mut self, next: &Self) -> bool {
-        let same = self == next;
-        if !same {
-            self.0.clear();
-            // There is one for each agent: no room is kept in advance.
-            self.0.reserve_exact(next.0.len());
-            self.0.extend_from_slice(&next.0);
-        }
-        same
+    /// What identifies a call, and a byte more.
+    pub fn with(&self, byte: u8) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.0.len() + 1);
+        bytes.extend_from_slice(&self.0);
+        bytes.push(byte);
+        bytes
+    }
+
+    /// Becomes another key. There is one for each agent: no room is kept in advance.
+    pub fn become_equal(&mut self, other: &Self) {
+        self.0.clear();
+        self.0.reserve_exact(other.0.len());
+        self.0.extend_from_slice(&other.0);
     }
 }
 
@@ -81,8 +86,8 @@ impl Digest {
     /// Sets `key` to that of the call.
     ///
     /// What is hashed is the arguments, the name, zeros, and the lengths of the first two, so that no two calls have it in common.
-    pub fn finish(mut self, tool: &str, key: &mut Key) {
-        self.rest.extend_from_slice(tool.as_bytes());
+    pub fn finish(mut self, tool: &[u8], key: &mut Key) {
+        self.rest.extend_from_slice(tool);
         let lengths = [self.length.to_le_bytes(), (tool.len() as u64).to_le_bytes()];
         let end = self.rest.len() + size_of_val(&lengths);
         // Four chunks take little longer than one and a bit.
@@ -107,10 +112,8 @@ mod tests {
     use super::{Digest, Key};
 
     fn key(tool: &str, canonical: &str) -> Key {
-        let (mut next, mut key) = (Key::default(), Key::default());
-        next.set(tool, canonical.as_bytes());
-        assert!(!key.replace(&next));
-        assert!(key.replace(&next), "it is the same now");
+        let mut key = Key::default();
+        key.set(tool.as_bytes(), canonical.as_bytes());
         key
     }
 
@@ -152,7 +155,7 @@ mod tests {
                 let mut digest = Digest::default();
                 text.as_bytes().chunks(size).for_each(|piece| digest.update(piece));
                 let mut pieces = Key::default();
-                digest.finish("tool", &mut pieces);
+                digest.finish(b"tool", &mut pieces);
                 assert_eq!(pieces, whole, "{length} in pieces of {size}");
             }
         }

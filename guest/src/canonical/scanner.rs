@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::number::{self, Number};
-use super::{order, string};
+use super::{Omitted, order, string};
 
 /// Why a text cannot be read, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,11 +53,18 @@ pub struct Scanner<'a> {
     /// The members read so far of all objects that are open.
     members: &'a mut Vec<Member>,
     reordered: &'a mut Vec<u8>,
+    omitted: Omitted<'a>,
 }
 
 impl<'a> Scanner<'a> {
-    pub fn new(text: &'a str, out: &'a mut Vec<u8>, members: &'a mut Vec<Member>, reordered: &'a mut Vec<u8>) -> Self {
-        Self { text: text.as_bytes(), at: 0, kept: 0, out, members, reordered }
+    pub fn new(
+        text: &'a str,
+        out: &'a mut Vec<u8>,
+        members: &'a mut Vec<Member>,
+        reordered: &'a mut Vec<u8>,
+        omitted: Omitted<'a>,
+    ) -> Self {
+        Self { text: text.as_bytes(), at: 0, kept: 0, out, members, reordered, omitted }
     }
 
     /// Reads the whole text, which is one value, and gives its canonical text.
@@ -117,22 +124,26 @@ impl<'a> Scanner<'a> {
         if self.take(b'}') {
             return Ok(());
         }
-        let first = self.members.len();
-        let mut in_order = true;
+        let (start, first) = (self.position(), self.members.len());
+        let mut as_it_stands = true;
         loop {
             let member = self.member(depth)?;
-            if let Some(previous) = self.members.get(first..).and_then(<[_]>::last) {
-                in_order = in_order && compare(previous, &member, |member| self.name(member)).is_lt();
+            if self.omitted.has(depth, self.name(&member)) {
+                as_it_stands = false;
+            } else {
+                if let Some(previous) = self.members.get(first..).and_then(<[_]>::last) {
+                    as_it_stands = as_it_stands && compare(previous, &member, |member| self.name(member)).is_lt();
+                }
+                self.members.push(member);
             }
-            self.members.push(member);
             self.skip_white_space();
             if self.peek() == Some(b'}') {
                 break;
             }
             self.separator(b',')?;
         }
-        if !in_order {
-            self.reorder(first);
+        if !as_it_stands {
+            self.reorder(start, first);
         }
         self.members.truncate(first);
         self.at += 1;
@@ -155,13 +166,12 @@ impl<'a> Scanner<'a> {
         Ok(member)
     }
 
-    /// Rewrites the members from `first` on, which end what has been read, in the order of their names. Of those
+    /// Rewrites what has been read from `start` on: the members from `first` on, in the order of their names. Of those
     /// with one name, the last stays.
-    fn reorder(&mut self, first: usize) {
+    fn reorder(&mut self, start: usize, first: usize) {
         self.copy();
         let out = &*self.out;
         let Some(members) = self.members.get_mut(first..) else { return };
-        let Some(start) = members.first().map(|member| member.name - 1) else { return };
         let name = |member: &Member| slice(out, member.name, member.name_end);
         members.sort_by(|a, b| compare(a, b, name));
 

@@ -52,6 +52,10 @@ impl<'a> Place<'a> {
         self.text == "null"
     }
 
+    pub fn is_object(&self) -> bool {
+        self.text.starts_with('{')
+    }
+
     /// The members of an object, in the order of the text. Anything else is a problem, and so is a second member of one name.
     pub fn members(&self) -> Members<'a> {
         let members = parts::members(self.text);

@@ -1,27 +1,32 @@
 //! The guard as it is, to be driven beside the model.
 
-use loop_guard_guest::guard::{Decision, Guard};
+use loop_guard_guest::guard::{Call, Decision, Guard, Outcome, Status};
 
 use crate::model::{AGENTS, Hook, Reply, Subject, TOOLS, VALUES};
 
 impl Subject for Guard {
     fn call(&mut self, hook: &Hook) -> Reply {
+        let call = |agent: Option<usize>, tool: usize, arguments: &str| Call {
+            agent: agent.map(|agent| AGENTS[agent].to_owned()),
+            id: "1".to_owned(),
+            name: TOOLS[tool].to_owned(),
+            arguments: arguments.to_owned(),
+        };
         match *hook {
             Hook::Step { agent, turn, step, prompted } => self.step(AGENTS[agent], turn, step, prompted),
             Hook::Pre { agent, tool } => {
-                return match self.pre_execute(agent.map(|agent| AGENTS[agent]), TOOLS[tool]) {
+                return match self.pre_execute(call(agent, tool, "")) {
                     Decision::Allow => Reply::Allow,
                     Decision::Deny(reason) => Reply::Deny(reason),
                     Decision::Ask(reason) => Reply::Ask(reason),
                 };
             }
             Hook::Post { agent, tool, value, spelling } => {
-                let notice = self.post_execute(
-                    agent.map(|agent| AGENTS[agent]),
-                    TOOLS[tool],
-                    VALUES[value][spelling].to_owned(),
-                );
-                return Reply::Notices(notice.map(|notice| (notice.summary, notice.text)).into_iter().collect());
+                // R2: whatever the outcome.
+                let status = [Status::Succeeded, Status::Failed, Status::Denied][spelling];
+                let outcome = Outcome { status, content: "done".to_owned() };
+                let notices = self.post_execute(call(agent, tool, VALUES[value][spelling]), &outcome);
+                return Reply::Notices(notices.into_iter().map(|notice| (notice.summary, notice.text)).collect());
             }
             Hook::StepAborted { agent, turn, step } => self.step_aborted(AGENTS[agent], turn, step),
             Hook::TurnEnded { agent, turn } => self.turn_ended(AGENTS[agent], turn),

@@ -38,6 +38,17 @@ fn call(arguments: &str) -> ToolCall<'_> {
     ToolCall { agent: Some("main"), id: "call_1", name: "edit_file", arguments }
 }
 
+/// The same for the guest, which owns what it is given.
+fn native_call(arguments: &str) -> loop_guard_guest::guard::Call {
+    let ToolCall { agent, id, name, arguments } = call(arguments);
+    loop_guard_guest::guard::Call {
+        agent: agent.map(str::to_owned),
+        id: id.to_owned(),
+        name: name.to_owned(),
+        arguments: arguments.to_owned(),
+    }
+}
+
 /// Post-executes over arguments of every size and shape.
 fn arguments(criterion: &mut Criterion, component: &Component, stub: &Component) {
     for shape in SHAPES {
@@ -54,9 +65,13 @@ fn arguments(criterion: &mut Criterion, component: &Component, stub: &Component)
                     bencher.iter(|| post(&guard, next(&turn, pair)));
                 });
                 let mut native = loop_guard_guest::guard::Guard::default();
+                let succeeded = loop_guard_guest::guard::Outcome {
+                    status: loop_guard_guest::guard::Status::Succeeded,
+                    content: String::new(),
+                };
                 let turn = Cell::new(false);
                 group.bench_function(format!("native {kind}"), |bencher| {
-                    bencher.iter(|| native.post_execute(Some("main"), "edit_file", next(&turn, pair).to_owned()));
+                    bencher.iter(|| native.post_execute(native_call(next(&turn, pair)), &succeeded));
                 });
             }
             group.bench_function("ignored_any", |bencher| {

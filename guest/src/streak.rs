@@ -1,0 +1,312 @@
+//! Streaks: sequences of calls that repeat themselves (R1, B1, B3).
+//!
+//! A *unit* is a call, or a call with its result. A streak of period p is a sequence of p units that is made again and again; each
+//! time is a *lap*. The plain case is the period 1: one unit, again and again.
+
+use serde::{Deserialize, Serialize};
+
+use crate::canonical::Key;
+
+/// The longest period that can be looked for (B3).
+pub const MAX_PERIOD: usize = 8;
+
+/// What an agent's last calls repeat.
+///
+/// Two kinds of streaks are followed side by side: of calls alone, which can be told before a call has a result, and of calls with their
+/// results. Where no result counts they are one and the same.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Streaks {
+    /// The last units, the latest last: as many as the longest period.
+    last: Vec<Unit>,
+    calls: Matches,
+    results: Matches,
+}
+
+/// A tracked call that has been made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unit {
+    /// What tells it from other calls.
+    pub call: Key,
+    /// What tells it with its result from others; none if its result does not count.
+    pub result: Option<Key>,
+    /// Its tool, where a cycle must name it.
+    pub tool: Option<Box<str>>,
+    /// The step in which it counted, where the order within a step has no meaning (B5).
+    pub unordered_in: Option<u64>,
+}
+
+impl Unit {
+    fn with_result(&self) -> &Key {
+        self.result.as_ref().unwrap_or(&self.call)
+    }
+}
+
+/// For each period, from 1: how many of the last units equal the one that many before.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Matches([u32; MAX_PERIOD]);
+
+/// A sequence that repeats itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Repetition {
+    /// How many units make a lap.
+    pub period: usize,
+    /// How many of the last units are of this streak.
+    pub units: u32,
+}
+
+impl Repetition {
+    /// How many laps are complete.
+    pub fn laps(self) -> u32 {
+        self.units / self.length()
+    }
+
+    /// The lap that the last unit is of, complete or not.
+    pub fn current_lap(self) -> u32 {
+        self.units.div_ceil(self.length())
+    }
+
+    /// Whether the last unit completes a lap.
+    pub fn completes_a_lap(self) -> bool {
+        self.units.is_multiple_of(self.length())
+    }
+
+    fn length(self) -> u32 {
+        u32::try_from(self.period).unwrap_or(1).max(1)
+    }
+}
+
+impl Streaks {
+    /// The last unit.
+    pub fn last(&self) -> Option<&Unit> {
+        self.last.last()
+    }
+
+    /// How often the last units were made in a row: the most laps of any streak; 0 without a unit.
+    pub fn count(&self) -> u32 {
+        self.of_results().map(Repetition::laps).max().unwrap_or_default()
+    }
+
+    /// The last unit whose call is this one, if it is among those that are remembered.
+    pub fn last_of(&self, call: &Key) -> Option<&Unit> {
+        self.last.iter().rev().find(|unit| unit.call == *call)
+    }
+
+    /// The tools of the last units, as many as a period has.
+    pub fn tools(&self, period: usize) -> impl Iterator<Item = &str> {
+        let first = self.last.len().saturating_sub(period);
+        self.last.iter().skip(first).map(|unit| unit.tool.as_deref().unwrap_or_default())
+    }
+
+    /// A call is made, in the plain case: only the call before it matters, and no result counts. None stands for the last call, which
+    /// needs no comparing.
+    pub fn extend_plainly(&mut self, call: Option<&Key>) {
+        let Some(last) = self.last.last_mut() else {
+            let call = call.cloned().unwrap_or_default();
+            return self.extend(Unit { call, result: None, tool: None, unordered_in: None }, 1);
+        };
+        let same = call.is_none_or(|call| *call == last.call);
+        if let Some(call) = call.filter(|_| !same) {
+            last.call.become_equal(call);
+            last.result = None;
+        }
+        self.calls.extend(1, |_| same);
+        self.results.extend(1, |_| same);
+    }
+
+    /// The same, of calls alone.
+    pub fn without_results(&self) -> Self {
+        let last = self.last.iter().map(|unit| Unit { result: None, ..unit.clone() }).collect();
+        Self { last, calls: self.calls, results: self.calls }
+    }
+
+    /// A unit is made.
+    pub fn extend(&mut self, unit: Unit, max_period: usize) {
+        if unit.unordered_in.is_some() {
+            self.reorder_for(&unit, max_period);
+        }
+        let before = |period: usize| self.last.len().checked_sub(period).and_then(|place| self.last.get(place));
+        self.calls.extend(max_period, |period| before(period).is_some_and(|before| before.call == unit.call));
+        self.results.extend(max_period, |period| {
+            before(period).is_some_and(|before| before.with_result() == unit.with_result())
+        });
+        if self.last.len() >= max_period.max(1) {
+            self.last.remove(0);
+        }
+        self.last.push(unit);
+    }
+
+    /// What is repeated, calls alone.
+    pub fn of_calls(&self) -> impl Iterator<Item = Repetition> {
+        self.calls.repetitions(!self.last.is_empty())
+    }
+
+    /// What is repeated, with results.
+    pub fn of_results(&self) -> impl Iterator<Item = Repetition> {
+        self.results.repetitions(!self.last.is_empty())
+    }
+
+    /// The calls of a step that was answered as a whole have no order: where a unit is not the one that would go on with the longest
+    /// streak, and equals a sibling of that one which has not had its turn, the two change places.
+    fn reorder_for(&mut self, unit: &Unit, max_period: usize) {
+        let end = self.last.len();
+        // Longer ones go on with more units.
+        let streaks: Vec<_> = (2..=max_period.min(end)).rev().map(|period| (self.results.units(period), period)).collect();
+        let goes_on = |expected: &Unit| expected.with_result() == unit.with_result();
+        let plain = self.last().filter(|last| goes_on(last)).map_or(0, |_| self.results.units(1) + 1);
+        let Some(&(units, period)) = streaks.iter().max_by_key(|(units, _)| *units) else { return };
+        if units < plain {
+            return;
+        }
+        let Some(window) = self.last.get_mut(end - period..) else { return };
+        let Some(expected) = window.first() else { return };
+        if goes_on(expected) || expected.unordered_in.is_none() {
+            return;
+        }
+        let step = expected.unordered_in;
+        let sibling = window.iter().position(|sibling| sibling.unordered_in == step && goes_on(sibling));
+        if let Some(sibling) = sibling {
+            window.swap(0, sibling);
+        }
+    }
+}
+
+impl Matches {
+    fn extend(&mut self, max_period: usize, matches: impl Fn(usize) -> bool) {
+        for (place, matched) in self.0.iter_mut().take(max_period).enumerate() {
+            *matched = if matches(place + 1) { matched.saturating_add(1) } else { 0 };
+        }
+    }
+
+    /// How many of the last units a period explains: those that match, and the first lap.
+    fn units(&self, period: usize) -> u32 {
+        let matched = period.checked_sub(1).and_then(|place| self.0.get(place)).copied().unwrap_or_default();
+        matched.saturating_add(u32::try_from(period).unwrap_or_default())
+    }
+
+    /// The streaks, the shortest period first. A period is silent while a smaller one explains at least as many units (B3).
+    fn repetitions(self, any: bool) -> impl Iterator<Item = Repetition> {
+        let mut explained = 0;
+        (1..=MAX_PERIOD).filter_map(move |period| {
+            let units = self.units(period);
+            let matches = period == 1 || self.0.get(period - 1).is_some_and(|matched| *matched > 0);
+            let speaks = any && matches && units > explained;
+            if speaks {
+                explained = units;
+            }
+            speaks.then_some(Repetition { period, units })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Streaks, Unit};
+    use crate::canonical::{Canonicalizer, Omitted};
+
+    fn unit(name: char) -> Unit {
+        let call = Canonicalizer::default().call(&name.to_string(), "{}", Omitted::Nothing).clone();
+        Unit { call, result: None, tool: Some(name.to_string().into()), unordered_in: None }
+    }
+
+    /// The repetitions after each of some calls, as (period, units).
+    fn repetitions(calls: &str, max_period: usize) -> Vec<Vec<(usize, u32)>> {
+        let mut streaks = Streaks::default();
+        calls
+            .chars()
+            .map(|name| {
+                streaks.extend(unit(name), max_period);
+                streaks.of_calls().map(|repetition| (repetition.period, repetition.units)).collect()
+            })
+            .collect()
+    }
+
+    fn last(calls: &str, max_period: usize) -> Vec<(usize, u32)> {
+        repetitions(calls, max_period).pop().unwrap_or_default()
+    }
+
+    #[test]
+    fn r1_the_plain_streak() {
+        assert_eq!(repetitions("AAB", 1), [vec![(1, 1)], vec![(1, 2)], vec![(1, 1)]]);
+        assert_eq!(last("ABABAB", 1), [(1, 1)]);
+    }
+
+    #[test]
+    fn b3_cycles_are_found_and_a_smaller_period_silences_a_larger_one() {
+        assert_eq!(last("ABABAB", 2), [(1, 1), (2, 6)]);
+        assert_eq!(last("ABCABCABC", 4), [(1, 1), (3, 9)]);
+        assert_eq!(last("AAA", 4), [(1, 3)]);
+        assert_eq!(last("ABABABAB", 8), [(1, 1), (2, 8)]);
+        assert_eq!(last("AABAABAA", 4), [(1, 2), (3, 8)]);
+        assert_eq!(last("XABABAC", 4), [(1, 1)]);
+        assert_eq!(last("XABABACB", 4), [(1, 1), (3, 4)]);
+        assert_eq!(last("ABCDEFGHABCDEFGH", 8), [(1, 1), (8, 16)]);
+        assert_eq!(last("ABCDEFGHIABCDEFGHI", 8), [(1, 1)]);
+    }
+
+    #[test]
+    fn b3_laps() {
+        let lap = |calls| {
+            let mut streaks = Streaks::default();
+            for name in str::chars(calls) {
+                streaks.extend(unit(name), 2);
+            }
+            streaks.of_calls().last().map(|streak| (streak.laps(), streak.current_lap(), streak.completes_a_lap()))
+        };
+        assert_eq!(lap("ABABA"), Some((2, 3, false)));
+        assert_eq!(lap("ABABAB"), Some((3, 3, true)));
+        assert_eq!(lap("BABABA"), Some((3, 3, true)));
+        assert_eq!(lap(""), None);
+    }
+
+    #[test]
+    fn b3_no_more_units_are_kept_than_the_longest_period_has() {
+        let mut streaks = Streaks::default();
+        for name in "ABCABCABCABC".chars() {
+            streaks.extend(unit(name), 3);
+        }
+        assert_eq!(streaks.last.len(), 3);
+        assert_eq!(streaks.tools(3).collect::<String>(), "ABC");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn b3_what_a_history_repeats_is_found_in_it(calls in "[ABC]{1,30}", max_period in 1_usize..=8) {
+            // Naively: of all ends of the history that repeat with a period, the longest.
+            let history: Vec<_> = calls.chars().collect();
+            let explained = |period: usize| {
+                let repeats = |length: &usize| {
+                    let end = history.iter().rev().take(*length);
+                    end.clone().zip(end.skip(period)).all(|(one, other)| one == other)
+                };
+                (1..=history.len()).filter(repeats).max().unwrap_or_default()
+            };
+            let mut expected: Vec<(usize, u32)> = Vec::new();
+            for period in 1..=max_period {
+                let units = u32::try_from(explained(period)).unwrap_or_default();
+                let repeats = period == 1 || units as usize > period;
+                if repeats && expected.iter().all(|(_, smaller)| units > *smaller) {
+                    expected.push((period, units));
+                }
+            }
+            proptest::prop_assert_eq!(last(&calls, max_period), expected);
+        }
+    }
+
+    #[test]
+    fn b5_the_calls_of_a_step_have_no_order() {
+        let after = |steps: &[&str], max_period| {
+            let mut streaks = Streaks::default();
+            for (step, names) in steps.iter().enumerate() {
+                for name in names.chars() {
+                    streaks.extend(Unit { unordered_in: Some(step as u64), ..unit(name) }, max_period);
+                }
+            }
+            streaks.of_results().map(|repetition| (repetition.period, repetition.units)).collect::<Vec<_>>()
+        };
+        assert_eq!(after(&["AB", "BA", "AB"], 2), [(1, 1), (2, 6)]);
+        assert_eq!(after(&["AB", "AB", "BA", "AB"], 2), [(1, 1), (2, 8)]);
+        assert_eq!(after(&["ABC", "BCA", "CAB"], 3), [(1, 1), (3, 9)]);
+        assert_eq!(after(&["A", "B", "B", "A"], 2), [(1, 1)], "they are of different steps");
+        assert_eq!(after(&["AB", "AC"], 2), [(1, 1)]);
+    }
+}
