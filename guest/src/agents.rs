@@ -38,6 +38,11 @@ impl<T: Default> Agents<T> {
         Self { max: max.max(1), index: BTreeMap::new(), slots: Vec::new(), free: Vec::new(), ends: Link::default() }
     }
 
+    /// Room for as many, and none of them.
+    pub fn emptied(&self) -> Self {
+        Self::new(self.max)
+    }
+
     /// An agent's state if it is remembered. This is a use.
     pub fn get(&mut self, id: &str) -> Option<&mut T> {
         let slot = *self.index.get(id)?;

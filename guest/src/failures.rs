@@ -1,23 +1,34 @@
 //! The repeated-failure reminder (B7): tells a model that a tool keeps failing, whatever its arguments.
 
-use serde::{Deserialize, Serialize};
-
 use crate::canonical::Key;
 use crate::config::FailureConfig;
 use crate::ladder::due;
+use crate::persist::{Persist, persist, read_list, write_list};
 use crate::reminder::{Notice, Status};
 
 /// So many tools are followed for an agent; one more, and the one that failed longest ago is forgotten.
 const MOST_TOOLS: usize = 16;
 
 /// The tools of an agent whose last calls failed, the one that failed last at the end.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default)]
 pub struct Failures(Vec<Failing>);
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 struct Failing {
     tool: Key,
     count: u32,
+}
+
+persist!(Failing { tool, count });
+
+impl Persist for Failures {
+    fn write(&self, out: &mut Vec<u8>) {
+        write_list(&self.0, out);
+    }
+
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        read_list(bytes, MOST_TOOLS).map(Self)
+    }
 }
 
 impl Failures {

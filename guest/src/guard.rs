@@ -1,13 +1,12 @@
 //! The guard: a configuration, the state of its agents, and the hooks that bring the two together.
 
-use serde::{Deserialize, Serialize};
-
 use crate::agents::Agents;
 use crate::config::{Config, ReminderConfig};
 use crate::explain::explain;
 use crate::failures::{self, Failures};
 use crate::ladder::Rung;
 use crate::limit::{self, NoAgent, Slots};
+use crate::persist::persist;
 use crate::preview::preview;
 use crate::reminder::{self, Chain, Foreseen, Reader};
 use crate::resume;
@@ -28,13 +27,15 @@ pub struct Guard {
 }
 
 /// What is remembered of an agent.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default)]
 struct Agent {
     chain: Chain,
     slots: Slots,
     failures: Failures,
     stats: Stats,
 }
+
+persist!(Agent { chain, slots, failures, stats });
 
 /// A tool call that a model made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,9 +76,9 @@ impl Default for Guard {
 
 impl Guard {
     fn new(config: Config) -> Self {
-        let max_agents = usize::try_from(config.max_agents).unwrap_or(usize::MAX);
         let looks_ahead = config.repeat_tool_reminder.looks_ahead();
-        Self { config, looks_ahead, agents: Agents::new(max_agents), reader: Reader::default() }
+        let agents = Agents::new(usize::try_from(config.max_agents).unwrap_or(usize::MAX));
+        Self { config, looks_ahead, agents, reader: Reader::default() }
     }
 
     /// Puts a configuration in force, and forgets all state.
@@ -228,7 +229,7 @@ impl Guard {
 
     /// All counts (B8).
     pub fn snapshot(&self) -> Vec<u8> {
-        resume::snapshot(&self.describe(), &self.agents.iter().collect::<Vec<_>>())
+        resume::snapshot(&self.describe(), self.agents.iter())
     }
 
     /// Goes on with the counts of a snapshot (B8).
@@ -237,11 +238,12 @@ impl Guard {
     ///
     /// Why it is refused; nothing has changed then.
     pub fn restore(&mut self, snapshot: &[u8]) -> Result<(), String> {
-        let agents: Vec<(String, Agent)> = resume::restore(&self.describe(), snapshot)?;
-        *self = Self::new(self.config.clone());
-        for (name, agent) in agents {
-            *self.agents.get_or_insert(&name) = agent;
+        let states = resume::restore(&self.describe(), snapshot)?;
+        let mut agents = self.agents.emptied();
+        for (name, state) in states {
+            *agents.get_or_insert(&name) = state;
         }
+        self.agents = agents;
         Ok(())
     }
 }

@@ -28,6 +28,7 @@ mod json;
 mod ladder;
 mod limit;
 mod pattern;
+mod persist;
 mod preview;
 mod recent;
 mod reminder;

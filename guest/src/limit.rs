@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::config::{LimitConfig, OnExceeded, Quotas};
+use crate::persist::{Persist, persist, read_list, write_list};
 
 /// Whether a call may run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +74,7 @@ impl Span {
 }
 
 /// The step that an agent is in, and the slots that its calls have taken.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default)]
 pub struct Slots {
     /// The numbers of the active step and of its turn.
     active: Option<(u32, u32)>,
@@ -87,12 +86,25 @@ pub struct Slots {
 }
 
 /// Slots that have been taken.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default)]
 struct Taken {
     /// By each tool, by its place in the configuration, in ascending order.
     by_tool: Vec<(u32, u64)>,
     /// By all tools, where there is a total.
     total: u64,
+}
+
+persist!(Slots { active, turn, step, in_turn, agent });
+
+impl Persist for Taken {
+    fn write(&self, out: &mut Vec<u8>) {
+        write_list(&self.by_tool, out);
+        self.total.write(out);
+    }
+
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        Some(Self { by_tool: read_list(bytes, usize::MAX)?, total: Persist::read(bytes)? })
+    }
 }
 
 impl Taken {

@@ -1,12 +1,9 @@
 //! The repeat-tool reminder (R1 to R15, B1 to B5): tells a model that it repeats a call, and can ask or deny before it does.
 
-use std::collections::VecDeque;
-
-use serde::{Deserialize, Serialize};
-
 use crate::canonical::{Canonicalizer, Key, Omitted};
 use crate::config::ReminderConfig;
 use crate::ladder::{Rung, Settings};
+use crate::persist::{Persist, persist, read_list, write_list};
 use crate::preview::preview;
 use crate::recent::{RecentCalls, Ticket};
 use crate::stats::Stats;
@@ -50,21 +47,20 @@ const MOST: usize = 64;
 const NAME_CHARS: usize = 64;
 
 /// What an agent's calls repeat.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default)]
 pub struct Chain {
     streaks: Streaks,
     /// The text of the last call, for as long as it is recent.
-    #[serde(skip)]
     text: Option<Ticket>,
     /// The calls whose outcome has not come, in their order (B2).
-    pending: VecDeque<Pending>,
+    pending: Vec<Pending>,
     /// The step, and the calls in it that have been counted and are to count once (B5).
     step: u64,
-    counted: VecDeque<Key>,
+    counted: Vec<Key>,
 }
 
 /// A call whose outcome has not come.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 struct Pending {
     id: Key,
     call: Key,
@@ -72,7 +68,6 @@ struct Pending {
     once: bool,
     /// Whether this guard denied it.
     denied: bool,
-    #[serde(skip)]
     text: Option<Ticket>,
 }
 
@@ -84,6 +79,27 @@ pub struct Foreseen {
     /// The call's own number in its streak.
     pub number: u32,
     pending: Pending,
+}
+
+persist!(Pending { id, call, once, denied; text: None });
+
+impl Persist for Chain {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.streaks.write(out);
+        write_list(&self.pending, out);
+        self.step.write(out);
+        write_list(&self.counted, out);
+    }
+
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        Some(Self {
+            streaks: Persist::read(bytes)?,
+            text: None,
+            pending: read_list(bytes, MOST)?,
+            step: Persist::read(bytes)?,
+            counted: read_list(bytes, MOST)?,
+        })
+    }
 }
 
 impl Chain {
@@ -108,9 +124,9 @@ impl Chain {
     /// A call was decided about, and its outcome is waited for.
     pub fn expect(&mut self, Foreseen { pending, .. }: Foreseen, denied: bool) {
         if self.pending.len() == MOST {
-            self.pending.pop_front();
+            self.pending.remove(0);
         }
-        self.pending.push_back(Pending { denied, ..pending });
+        self.pending.push(Pending { denied, ..pending });
     }
 
     fn take_pending(&mut self, id: &str) -> Option<Pending> {
@@ -119,7 +135,7 @@ impl Chain {
         }
         let id = key_of_id(id);
         let place = self.pending.iter().position(|pending| pending.id == id)?;
-        self.pending.remove(place)
+        Some(self.pending.remove(place))
     }
 
     /// Counts a call among those of its step, and says whether it is the first of its equals (B5).
@@ -128,9 +144,9 @@ impl Chain {
             return false;
         }
         if self.counted.len() == MOST {
-            self.counted.pop_front();
+            self.counted.remove(0);
         }
-        self.counted.push_back(call.clone());
+        self.counted.push(call.clone());
         true
     }
 
@@ -245,7 +261,7 @@ pub fn observe(
         }
         let denied = outcome.status == Status::Denied && pending.as_ref().is_some_and(|pending| pending.denied);
         let result = settings.compare_results.then(|| result(settings, chain, reader, &call, outcome, denied));
-        let tool = (config.max_period > 1).then(|| tool.chars().take(NAME_CHARS).collect::<String>().into());
+        let tool = (config.max_period > 1).then(|| tool.chars().take(NAME_CHARS).collect());
         let unordered_in = settings.siblings_once.then_some(chain.step);
         chain.streaks.extend(Unit { call, result, tool, unordered_in }, config.max_period);
     }

@@ -1,9 +1,9 @@
 //! What a guard has done to an agent so far (B9).
 
-use serde::{Deserialize, Serialize};
+use crate::persist::persist;
 
 /// The figures of an agent. In a trial they tell of what would have been given.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Calls that have reached an outcome.
     pub calls: u32,
@@ -16,10 +16,12 @@ pub struct Stats {
     /// The most laps of any streak.
     longest: u32,
     /// What that streak repeats.
-    name: Box<str>,
+    name: String,
     /// Whether it still goes on.
     goes_on: bool,
 }
+
+persist!(Stats { calls, notices, asks, denials, longest, name, goes_on });
 
 impl Stats {
     /// A streak has a count now.
@@ -27,7 +29,7 @@ impl Stats {
         if count > self.longest {
             self.longest = count;
             if !self.goes_on {
-                self.name = name().into();
+                self.name = name();
                 self.goes_on = true;
             }
         } else if count < self.longest {

@@ -3,9 +3,8 @@
 //! A *unit* is a call, or a call with its result. A streak of period p is a sequence of p units that is made again and again; each
 //! time is a *lap*. The plain case is the period 1: one unit, again and again.
 
-use serde::{Deserialize, Serialize};
-
 use crate::canonical::Key;
+use crate::persist::{Persist, persist, read_list, write_list};
 
 /// The longest period that can be looked for (B3).
 pub const MAX_PERIOD: usize = 8;
@@ -14,7 +13,7 @@ pub const MAX_PERIOD: usize = 8;
 ///
 /// Two kinds of streaks are followed side by side: of calls alone, which can be told before a call has a result, and of calls with their
 /// results. Where no result counts they are one and the same.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default)]
 pub struct Streaks {
     /// The last units, the latest last: as many as the longest period.
     last: Vec<Unit>,
@@ -23,16 +22,35 @@ pub struct Streaks {
 }
 
 /// A tracked call that has been made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
     /// What tells it from other calls.
     pub call: Key,
     /// What tells it with its result from others; none if its result does not count.
     pub result: Option<Key>,
     /// Its tool, where a cycle must name it.
-    pub tool: Option<Box<str>>,
+    pub tool: Option<String>,
     /// The step in which it counted, where the order within a step has no meaning (B5).
     pub unordered_in: Option<u64>,
+}
+
+persist!(Unit { call, result, tool, unordered_in });
+
+impl Persist for Streaks {
+    fn write(&self, out: &mut Vec<u8>) {
+        write_list(&self.last, out);
+        for matched in self.calls.0.iter().chain(&self.results.0) {
+            matched.write(out);
+        }
+    }
+
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        let mut streaks = Self { last: read_list(bytes, MAX_PERIOD)?, ..Self::default() };
+        for matched in streaks.calls.0.iter_mut().chain(&mut streaks.results.0) {
+            *matched = Persist::read(bytes)?;
+        }
+        Some(streaks)
+    }
 }
 
 impl Unit {
@@ -42,7 +60,7 @@ impl Unit {
 }
 
 /// For each period, from 1: how many of the last units equal the one that many before.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Matches([u32; MAX_PERIOD]);
 
 /// A sequence that repeats itself.
@@ -205,7 +223,7 @@ mod tests {
 
     fn unit(name: char) -> Unit {
         let call = Canonicalizer::default().call(&name.to_string(), "{}", Omitted::Nothing).clone();
-        Unit { call, result: None, tool: Some(name.to_string().into()), unordered_in: None }
+        Unit { call, result: None, tool: Some(name.to_string()), unordered_in: None }
     }
 
     /// The repetitions after each of some calls, as (period, units).

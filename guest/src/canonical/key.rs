@@ -1,12 +1,12 @@
 //! What tells tool calls apart: the tool's name and the canonical arguments, or a digest of the two (S2).
 
-use serde::{Deserialize, Serialize};
+use crate::persist::Persist;
 
 /// Identifies a tool call. Two calls have the same key if, and only if, their tools have the same name and the canonical texts of
 /// their arguments are equal.
 ///
 /// A short call is its own key; of a longer one the key is a collision-resistant digest. By default, the key of no call.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Key(Vec<u8>);
 
 /// The kind of a key is its first byte.
@@ -24,6 +24,16 @@ const HASHED_AT_ONCE: usize = 4 * BLAKE3_CHUNK;
 /// Whether a call must be told apart by a digest. A text that is escaped becomes longer, never shorter.
 pub fn is_long(tool: &[u8], arguments: &[u8]) -> bool {
     tool.len() + arguments.len() > MAX_WHOLE
+}
+
+impl Persist for Key {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.0.write(out);
+    }
+
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        Persist::read(bytes).map(Self)
+    }
 }
 
 impl Key {
