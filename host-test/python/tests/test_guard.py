@@ -516,3 +516,27 @@ print(real.count("main"))
         "0",
         "1",
     ]
+
+
+def test_forks_while_threads_make_calls_leave_no_lock_held() -> None:
+    code = """
+guards = [Guard() for _ in range(4)]
+stopping = threading.Event()
+def work(guard):
+    while not stopping.is_set():
+        guard.pre_execute(call("grep"))
+threads = [threading.Thread(target=work, args=(guard,)) for guard in guards]
+for thread in threads:
+    thread.start()
+for _ in range(25):
+    child = os.fork()
+    if child == 0:
+        for guard in guards:
+            guard.post_execute(call("grep", agent="child"), SUCCEEDED)
+            assert guard.count("child") == 1
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+stopping.set()
+print("done")
+"""
+    assert in_a_process(code) == "done\n"
