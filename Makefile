@@ -61,7 +61,7 @@ js: component $(JS_PACKAGES)
 node: js ## Test the npm package and the plugins for DeepSeek Harness; needs Node.js 20 and npm
 	cd host-test/js && npm run lint && npm test
 
-python: component ## Build and test the Python package; needs Python 3.10 or newer
+python: component ## Build and test the Python package; needs Python 3.11 or newer
 	host-test/python/check.sh
 
 web: js $(WEB_PACKAGES) ## Build the page to try the guard in, and test it and the pages of --report in a real browser, CHROMIUM

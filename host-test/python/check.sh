@@ -1,5 +1,6 @@
 #!/bin/sh
-# Builds and installs the package into .venv, and checks it: lints, types, tests. PYTHON names another Python than python3.
+# Builds and installs the package into .venv, and checks it: lints, types, tests. Needs Python 3.11 or newer, for the LangChain in
+# requirements.txt; PYTHON names another one than python3.
 set -eu
 cd "$(dirname "$0")"
 python=${PYTHON:-python3}

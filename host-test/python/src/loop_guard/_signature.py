@@ -1,15 +1,16 @@
 """Spares wasmtime to look at a function's types in every call.
 
 wasmtime asks the compiled component for the types of parameters, fields and cases each time, which takes longer than the call
-itself. They never change, so they are remembered here. And its conversion of an option uses one set for all threads of
-the process, which guards in two threads would spoil for each other: here one thread converts at a time.
+itself. They never change, so they are remembered here, from the start: what is remembered in the middle of a call needs a
+lock (``functools.cached_property`` has one before Python 3.12), which a forked child would find held for ever. And wasmtime's
+conversion of an option uses one set for all threads of the process, which guards in two threads would spoil for each
+other: here one thread converts at a time.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from functools import cached_property
 from typing import Any, cast
 
 from wasmtime.component import Func, FuncType, ListType, OptionType, RecordType, ResultType, ValType, VariantType
@@ -34,13 +35,13 @@ class Signature:
 
     def __init__(self, of: FuncType) -> None:
         self.params = [(name, _remembered(param)) for name, param in of.params]
-        self.result = None if of.result is None else _remembered(of.result)
+        self.result = _remembered_if_any(of.result)
 
     def bind(self, func: Func) -> Func:
         """The function, which from now on takes its types from here."""
-        func.__class__ = _Func
-        cast("_Func", func).signature = self
-        return func
+        bound: _Func = _become(func, _Func)
+        bound.signature = self
+        return bound
 
 
 class _Func(Func):
@@ -51,27 +52,35 @@ class _Func(Func):
 
 
 class _List(ListType):
-    @cached_property
+    remembered: ValType
+
+    @property
     def element(self) -> ValType:
-        return _remembered(super().element)
+        return self.remembered
 
 
 class _Record(RecordType):
-    @cached_property
+    remembered: list[tuple[str, ValType]]
+
+    @property
     def fields(self) -> list[tuple[str, ValType]]:
-        return [(name, _remembered(field)) for name, field in super().fields]
+        return self.remembered
 
 
 class _Variant(VariantType):
-    @cached_property
+    remembered: list[tuple[str, ValType | None]]
+
+    @property
     def cases(self) -> list[tuple[str, ValType | None]]:
-        return [(name, case and _remembered(case)) for name, case in super().cases]
+        return self.remembered
 
 
 class _Option(OptionType):
-    @cached_property
+    remembered: ValType
+
+    @property
     def payload(self) -> ValType:
-        return _remembered(super().payload)
+        return self.remembered
 
     def convert_to_c(self, store: Any, val: Any, ptr: Any) -> None:
         with _CONVERTING:
@@ -79,27 +88,42 @@ class _Option(OptionType):
 
 
 class _Result(ResultType):
-    @cached_property
+    remembered: tuple[ValType | None, ValType | None]
+
+    @property
     def ok(self) -> ValType | None:
-        of = super().ok
-        return of and _remembered(of)
+        return self.remembered[0]
 
-    @cached_property
+    @property
     def err(self) -> ValType | None:
-        of = super().err
-        return of and _remembered(of)
-
-
-_REMEMBERING: dict[type[ValType], type[ValType]] = {
-    ListType: _List,
-    RecordType: _Record,
-    VariantType: _Variant,
-    OptionType: _Option,
-    ResultType: _Result,
-}
+        return self.remembered[1]
 
 
 def _remembered(of: ValType) -> ValType:
+    match of:
+        case ListType():
+            element = _remembered(of.element)
+            _become(of, _List).remembered = element
+        case RecordType():
+            fields = [(name, _remembered(field)) for name, field in of.fields]
+            _become(of, _Record).remembered = fields
+        case VariantType():
+            cases = [(name, _remembered_if_any(case)) for name, case in of.cases]
+            _become(of, _Variant).remembered = cases
+        case OptionType():
+            payload = _remembered(of.payload)
+            _become(of, _Option).remembered = payload
+        case ResultType():
+            sides = (_remembered_if_any(of.ok), _remembered_if_any(of.err))
+            _become(of, _Result).remembered = sides
+    return of
+
+
+def _remembered_if_any(of: ValType | None) -> ValType | None:
+    return None if of is None else _remembered(of)
+
+
+def _become(of: Any, subclass: Any) -> Any:
     # wasmtime makes these objects itself, so that they can only be given another class afterwards.
-    of.__class__ = _REMEMBERING.get(type(of), type(of))
+    of.__class__ = subclass
     return of
