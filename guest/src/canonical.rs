@@ -169,7 +169,8 @@ mod tests {
     fn b1_members_of_results_are_left_out_at_any_depth() {
         let names = names(&["id"]);
         let call = key("t", "{}");
-        let unit = |status, content: &str, omitted| Canonicalizer::default().call_and_result(&call, status, content, omitted);
+        let unit =
+            |status, content: &str, omitted| Canonicalizer::default().call_and_result(&call, status, content, omitted);
         let without = |content: &str| unit(0, content, Omitted::Anywhere(&names));
         assert_eq!(without(r#"{"ok":true,"id":1}"#), without(r#"{"id":2,"ok":true}"#));
         assert_eq!(without(r#"[{"a":{"id":1,"b":[{"id":2}]}}]"#), without(r#"[{"a":{"b":[{}]}}]"#));

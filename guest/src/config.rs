@@ -14,8 +14,8 @@ use crate::pattern::Pattern;
 use crate::texts::{Template, Texts};
 pub use failures::FailureConfig;
 pub use limit::{LimitConfig, OnExceeded, Quotas, field as limit_field};
-pub use reader::pointer_token;
 use reader::Place;
+pub use reader::pointer_token;
 pub use reminder::ReminderConfig;
 pub use settings::Overrides;
 
@@ -61,7 +61,7 @@ impl Patterns {
 
     fn write(&self, object: &mut Object) {
         for (name, patterns) in [("include", &self.include), ("exclude", &self.exclude)] {
-            object.push_list(name, patterns.iter().map(|pattern| json::string(pattern.source())));
+            object.push_list(name, &mut patterns.iter().map(|pattern| json::string(pattern.source())));
         }
     }
 }

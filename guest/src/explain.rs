@@ -18,7 +18,10 @@ pub fn explain(config: &Config, tool: &str) -> String {
     if !failures.thresholds.is_empty() {
         let mut section = Object::default();
         section.push("watched", &failures.watches(tool).to_string());
-        section.push("from", &pointer(tracking_source("repeatedFailureReminder", failures.enabled, &failures.tracked, tool)));
+        section.push(
+            "from",
+            &pointer(tracking_source("repeatedFailureReminder", failures.enabled, &failures.tracked, tool)),
+        );
         object.push("repeatedFailureReminder", &section.finish());
     }
     object.finish()
@@ -33,7 +36,7 @@ fn explain_reminder(config: &ReminderConfig, tool: &str) -> String {
     let own = Overrides::between(&Settings::default(), settings);
     if entry.is_some() || own != Overrides::default() {
         let mut object = Object::default();
-        object.push_list("thresholds", settings.thresholds.iter().map(u64::to_string));
+        object.push_list("thresholds", &mut settings.thresholds.iter().map(u64::to_string));
         own.write_others(&mut object);
         section.push("settings", &object.finish());
         section.push("settingsFrom", &pointer(entry));

@@ -106,7 +106,10 @@ mod tests {
         assert_eq!(summaries(r#"{"thresholds":[3]}"#, &[a, b, a, ("b", Succeeded), a]), [summary(5, "a failed × 3")]);
         assert_eq!(summaries(r#"{"thresholds":[2]}"#, &[a, ("a", Succeeded), a]), []);
         let every = r#"{"thresholds":[2],"every":2}"#;
-        assert_eq!(summaries(every, &[a; 6]), [summary(2, "a failed × 2"), summary(4, "a failed × 4"), summary(6, "a failed × 6")]);
+        assert_eq!(
+            summaries(every, &[a; 6]),
+            [summary(2, "a failed × 2"), summary(4, "a failed × 4"), summary(6, "a failed × 6")]
+        );
     }
 
     #[test]

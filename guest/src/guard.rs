@@ -125,9 +125,10 @@ impl Guard {
         };
         let quota = limit::decide(limit, Ok(agent.as_deref().map(|agent| &agent.slots)), &tool);
         let Some(agent) = agent else { return in_force(*observe, quota) };
-        let foreseen = looks_ahead
-            .then(|| reminder::foresee(reminder, &agent.chain, &mut self.reader, &id, &tool, arguments));
-        let (rung, number) = foreseen.as_ref().map_or((Rung::Allow, 0), |Foreseen { rung, number, .. }| (*rung, *number));
+        let foreseen =
+            looks_ahead.then(|| reminder::foresee(reminder, &agent.chain, &mut self.reader, &id, &tool, arguments));
+        let (rung, number) =
+            foreseen.as_ref().map_or((Rung::Allow, 0), |Foreseen { rung, number, .. }| (*rung, *number));
         let fits = quota == Decision::Allow;
         let decision = answer(quota, rung, || reminder::reason(&tool, number));
         match decision {
@@ -163,8 +164,8 @@ impl Guard {
             let quoted = || preview(&canonicalizer.text(&arguments), reminder.arguments_preview_chars).into_owned();
             failures::observe(failure, failures, &tool, outcome.status, quoted)
         });
-        let repeated =
-            tracked.then(|| reminder::observe(reminder, chain, stats, &mut self.reader, &id, &tool, arguments, outcome));
+        let repeated = tracked
+            .then(|| reminder::observe(reminder, chain, stats, &mut self.reader, &id, &tool, arguments, outcome));
         let notices: Vec<_> = [repeated, failed].into_iter().flatten().flatten().collect();
         stats.notices = stats.notices.saturating_add(u32::try_from(notices.len()).unwrap_or_default());
         if *observe { Vec::new() } else { notices }

@@ -26,8 +26,16 @@ impl Object {
     }
 
     /// Adds a member that is an array of values, each of them JSON text.
-    pub fn push_list(&mut self, name: &str, values: impl Iterator<Item = String>) {
-        self.push(name, &format!("[{}]", values.collect::<Vec<_>>().join(",")));
+    pub fn push_list(&mut self, name: &str, values: &mut dyn Iterator<Item = String>) {
+        let mut list = "[".to_owned();
+        for value in values {
+            if list.len() > 1 {
+                list.push(',');
+            }
+            list.push_str(&value);
+        }
+        list.push(']');
+        self.push(name, &list);
     }
 
     /// Its text.

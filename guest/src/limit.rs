@@ -384,7 +384,9 @@ mod tests {
 
     #[test]
     fn b6_the_first_that_fails_answers() {
-        let config = config(r#"{"limits":{"t":1},"turnLimits":{"t":1},"agentLimits":{"t":1},"totals":{"step":1,"turn":1,"agent":1}}"#);
+        let config = config(
+            r#"{"limits":{"t":1},"turnLimits":{"t":1},"agentLimits":{"t":1},"totals":{"step":1,"turn":1,"agent":1}}"#,
+        );
         let mut slots = in_step();
         assert_eq!(until_refused(&config, &mut slots, "t"), (1, deny("tool t exceeded its per-step limit of 1")));
         assert_eq!(call(&config, &mut slots, "u"), deny("tool calls exceeded the per-step total of 1"));

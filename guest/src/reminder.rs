@@ -105,7 +105,7 @@ impl Persist for Chain {
 impl Chain {
     /// How many times the last tracked call has been made in a row; 0 without one.
     pub fn count(&self) -> u32 {
-        self.streaks.count()
+        self.streaks.longest().map(Repetition::laps).unwrap_or_default()
     }
 
     /// A step begins: what the one before still waited for is given up (B2), and calls count anew (B5).
@@ -261,11 +261,13 @@ pub fn observe(
         }
         let denied = outcome.status == Status::Denied && pending.as_ref().is_some_and(|pending| pending.denied);
         let result = settings.compare_results.then(|| result(settings, chain, reader, &call, outcome, denied));
-        let tool = (config.max_period > 1).then(|| tool.chars().take(NAME_CHARS).collect());
+        let tool = (config.max_period > 1).then(|| cut(tool));
         let unordered_in = settings.siblings_once.then_some(chain.step);
         chain.streaks.extend(Unit { call, result, tool, unordered_in }, config.max_period);
     }
-    stats.counted(chain.count(), || longest(&chain.streaks, tool));
+    if let Some(longest) = chain.streaks.longest() {
+        stats.counted(longest.length(), longest.laps(), || name(&chain.streaks, longest, &cut(tool)));
+    }
     let notice = notice(config, settings, &chain.streaks, &mut reader.canonicalizer, tool, &arguments);
     chain.text = match known.and_then(|known| known.text) {
         _ if is_last => chain.text,
@@ -304,7 +306,8 @@ fn notice(
 ) -> Option<Notice> {
     let laps = |repetition: &Repetition| repetition.completes_a_lap();
     // Of several, the longest period tells most.
-    let due = streaks.of_results().filter(laps).filter_map(|streak| Some((streak, settings.due(streak.laps())?))).last();
+    let due =
+        streaks.of_results().filter(laps).filter_map(|streak| Some((streak, settings.due(streak.laps())?))).last();
     let due = due.or_else(|| {
         let calls = streaks.of_calls().filter(laps);
         calls.filter_map(|streak| Some((streak, settings.due_whatever_the_result(streak.laps())?))).last()
@@ -316,20 +319,17 @@ fn notice(
     Some(Notice { plugin: "repeat-tool-reminder", summary: format!("{name} × {count}"), text })
 }
 
+/// The beginning of a tool's name: what is kept does not grow with names.
+fn cut(tool: &str) -> String {
+    tool.chars().take(NAME_CHARS).collect()
+}
+
 /// What is repeated: a tool, or a cycle of several (R7, B3).
 fn name(streaks: &Streaks, streak: Repetition, tool: &str) -> String {
     match streak.period {
         1 => tool.to_owned(),
         period => streaks.tools(period).collect::<Vec<_>>().join(" → "),
     }
-}
-
-/// The name of the streak with the most laps.
-fn longest(streaks: &Streaks, tool: &str) -> String {
-    let tool: String = tool.chars().take(NAME_CHARS).collect();
-    // The first of equals has the shortest period.
-    let longest = streaks.of_results().reduce(|one, other| if other.laps() > one.laps() { other } else { one });
-    longest.map(|streak| name(streaks, streak, &tool)).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -479,9 +479,8 @@ mod tests {
     #[test]
     fn b1_the_status_is_part_of_the_result() {
         let mut guard = guard(r#"{"results":"compare","thresholds":[2]}"#);
-        let mut end = |status: Status| {
-            guard.post_execute(call("t", "{}"), &Outcome { status, content: "x".to_owned() }).len()
-        };
+        let mut end =
+            |status: Status| guard.post_execute(call("t", "{}"), &Outcome { status, content: "x".to_owned() }).len();
         assert_eq!([end(Succeeded), end(Failed), end(Failed), end(Denied)], [0, 0, 1, 0]);
     }
 
@@ -519,7 +518,10 @@ mod tests {
         run(&mut guard, "t", "{}", "");
         let reason = "tool t repeated 2 times with identical arguments".to_owned();
         assert_eq!(run(&mut guard, "t", "", "").0, Decision::Deny(reason));
-        assert_eq!(run(&mut guard, "t", "{ }", "").0, Decision::Deny("tool t repeated 3 times with identical arguments".to_owned()));
+        assert_eq!(
+            run(&mut guard, "t", "{ }", "").0,
+            Decision::Deny("tool t repeated 3 times with identical arguments".to_owned())
+        );
     }
 
     #[test]
@@ -595,7 +597,10 @@ mod tests {
         assert_eq!(notices.iter().map(|(call, _)| *call).collect::<Vec<_>>(), [2, 3]);
         let detailed = r#"{"thresholds":[2],"every":1,"tools":[{"match":"grep","ignoreArguments":["head_limit"]}]}"#;
         let shown = self::notices(detailed, &[calls[2], calls[0], calls[1]]);
-        assert!(shown.iter().any(|(_, notice)| notice.text.contains(r#"- arguments: {"head_limit":2,"p":1}"#)), "{shown:?}");
+        assert!(
+            shown.iter().any(|(_, notice)| notice.text.contains(r#"- arguments: {"head_limit":2,"p":1}"#)),
+            "{shown:?}"
+        );
     }
 
     #[test]
@@ -605,7 +610,8 @@ mod tests {
         for step in 1..4 {
             guard.step("a", 1, step, false);
             for _ in 0..5 {
-                summaries.extend(run(&mut guard, "search", "{}", "").1.into_iter().map(|notice| (step, notice.summary)));
+                summaries
+                    .extend(run(&mut guard, "search", "{}", "").1.into_iter().map(|notice| (step, notice.summary)));
             }
             assert_eq!(guard.count("a"), step);
         }

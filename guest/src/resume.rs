@@ -34,7 +34,9 @@ pub fn restore<T: Persist>(config: &str, snapshot: &[u8]) -> Result<Vec<(String,
     match rest.first() {
         Some(&VERSION) => {}
         Some(version) => {
-            return Err(format!("a snapshot of format {version}, and this guard reads format {VERSION}: begin with empty counts"));
+            return Err(format!(
+                "a snapshot of format {version}, and this guard reads format {VERSION}: begin with empty counts"
+            ));
         }
         None => return Err("damaged: it is cut off".to_owned()),
     }
@@ -84,8 +86,14 @@ mod tests {
         if let Some(version) = later.get_mut(MAGIC.len()) {
             *version = 2;
         }
-        assert_eq!(refused("{}", &later), "a snapshot of format 2, and this guard reads format 1: begin with empty counts");
+        assert_eq!(
+            refused("{}", &later),
+            "a snapshot of format 2, and this guard reads format 1: begin with empty counts"
+        );
         // Another type of state with a right digest.
-        assert_eq!(refused("{}", &snapshot("{}", [("a", &u64::MAX)].into_iter())), "damaged: it holds something else than counts");
+        assert_eq!(
+            refused("{}", &snapshot("{}", [("a", &u64::MAX)].into_iter())),
+            "damaged: it holds something else than counts"
+        );
     }
 }

@@ -15,24 +15,24 @@ pub struct Stats {
     pub denials: u32,
     /// The most laps of any streak.
     longest: u32,
-    /// What that streak repeats.
+    /// What that streak repeats, and its period.
     name: String,
+    period: u32,
     /// Whether it still goes on.
     goes_on: bool,
 }
 
-persist!(Stats { calls, notices, asks, denials, longest, name, goes_on });
+persist!(Stats { calls, notices, asks, denials, longest, name, period, goes_on });
 
 impl Stats {
-    /// A streak has a count now.
-    pub fn counted(&mut self, count: u32, name: impl FnOnce() -> String) {
+    /// A streak of this period has a count now, of laps.
+    pub fn counted(&mut self, period: u32, count: u32, name: impl FnOnce() -> String) {
         if count > self.longest {
-            self.longest = count;
-            if !self.goes_on {
-                self.name = name();
-                self.goes_on = true;
+            if !self.goes_on || self.period != period {
+                (self.name, self.period) = (name(), period);
             }
-        } else if count < self.longest {
+            (self.longest, self.goes_on) = (count, true);
+        } else if count < self.longest || count == 1 {
             self.goes_on = false;
         }
     }
@@ -56,11 +56,22 @@ mod tests {
     fn b9_the_longest_streak_is_remembered() {
         let mut stats = Stats::default();
         assert_eq!(stats.summary(), "");
-        for (count, name) in [(1, "a"), (2, "a"), (3, "a"), (1, "b"), (2, "b"), (3, "b")] {
-            stats.counted(count, || name.to_owned());
+        let mut summary = |period, count, name: &str| {
+            stats.counted(period, count, || name.to_owned());
+            stats.summary()
+        };
+        for (period, count, name, longest) in [
+            (1, 1, "a", "a × 1"),
+            (1, 1, "b", "a × 1"),
+            (1, 2, "b", "b × 2"),
+            (1, 3, "b", "b × 3"),
+            (1, 1, "c", "b × 3"),
+            (1, 2, "c", "b × 3"),
+            (1, 3, "c", "b × 3"),
+            (1, 4, "c", "c × 4"),
+            (2, 5, "d → e", "d → e × 5"),
+        ] {
+            assert_eq!(summary(period, count, name), longest);
         }
-        assert_eq!(stats.summary(), "a × 3");
-        stats.counted(4, || "b".to_owned());
-        assert_eq!((stats.longest(), stats.summary().as_str()), (4, "b × 4"));
     }
 }

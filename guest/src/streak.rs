@@ -88,7 +88,8 @@ impl Repetition {
         self.units.is_multiple_of(self.length())
     }
 
-    fn length(self) -> u32 {
+    /// The same period, as a number that counts are divided by.
+    pub fn length(self) -> u32 {
         u32::try_from(self.period).unwrap_or(1).max(1)
     }
 }
@@ -99,9 +100,9 @@ impl Streaks {
         self.last.last()
     }
 
-    /// How often the last units were made in a row: the most laps of any streak; 0 without a unit.
-    pub fn count(&self) -> u32 {
-        self.of_results().map(Repetition::laps).max().unwrap_or_default()
+    /// The streak with the most laps; of equals, that with the shortest period.
+    pub fn longest(&self) -> Option<Repetition> {
+        self.of_results().reduce(|one, other| if other.laps() > one.laps() { other } else { one })
     }
 
     /// The last unit whose call is this one, if it is among those that are remembered.
@@ -168,7 +169,8 @@ impl Streaks {
     fn reorder_for(&mut self, unit: &Unit, max_period: usize) {
         let end = self.last.len();
         // Longer ones go on with more units.
-        let streaks: Vec<_> = (2..=max_period.min(end)).rev().map(|period| (self.results.units(period), period)).collect();
+        let streaks: Vec<_> =
+            (2..=max_period.min(end)).rev().map(|period| (self.results.units(period), period)).collect();
         let goes_on = |expected: &Unit| expected.with_result() == unit.with_result();
         let plain = self.last().filter(|last| goes_on(last)).map_or(0, |_| self.results.units(1) + 1);
         let Some(&(units, period)) = streaks.iter().max_by_key(|(units, _)| *units) else { return };

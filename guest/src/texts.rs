@@ -100,7 +100,8 @@ impl Texts {
     /// Texts that are known to have no unknown placeholder.
     fn built_in(gentle: &str, detailed: &str) -> Self {
         let template = |text: &str| {
-            Template::parse(text).unwrap_or_else(|_| Template { source: text.into(), parts: vec![Part::Text(text.into())] })
+            Template::parse(text)
+                .unwrap_or_else(|_| Template { source: text.into(), parts: vec![Part::Text(text.into())] })
         };
         Self { gentle: template(gentle), detailed: template(detailed) }
     }
@@ -168,7 +169,9 @@ mod tests {
     #[test]
     fn b10_unknown_placeholders_are_problems() {
         let known = ": there are {tool}, {count} and {arguments}, and a brace is written {{";
-        for (source, placeholder) in [("{tol}", "{tol}"), ("{}", "{}"), ("a {Tool} b", "{Tool}"), ("{ tool }", "{ tool }")] {
+        for (source, placeholder) in
+            [("{tol}", "{tol}"), ("{}", "{}"), ("a {Tool} b", "{Tool}"), ("{ tool }", "{ tool }")]
+        {
             assert_eq!(fill(source), Err(format!("unknown placeholder {placeholder}{known}")), "of {source}");
         }
         assert_eq!(fill("a {tool"), Err("a placeholder is not closed: a brace that is none is written {{".to_owned()));
@@ -176,9 +179,14 @@ mod tests {
 
     #[test]
     fn built_in_texts_have_their_places() {
-        for (texts, count) in [(Texts::of_repetitions(), "consecutive_calls: 3"), (Texts::of_failures(), "consecutive_failures: 3")] {
+        for (texts, count) in
+            [(Texts::of_repetitions(), "consecutive_calls: 3"), (Texts::of_failures(), "consecutive_failures: 3")]
+        {
             let text = texts.of(Tone::Detailed).fill("grep", 3, || "{}".to_owned());
-            assert!(text.contains("- tool: grep\n") && text.contains(count) && text.contains("arguments: {}\n"), "{text}");
+            assert!(
+                text.contains("- tool: grep\n") && text.contains(count) && text.contains("arguments: {}\n"),
+                "{text}"
+            );
             assert!(!texts.of(Tone::Gentle).source().contains('{'));
         }
     }

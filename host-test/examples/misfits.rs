@@ -11,12 +11,14 @@ use std::{env, fs};
 const OTHER_VERSION: &str = r#"(component
     (instance $i)
     (export "loop-guard:plugin/guard@0.2.0" (instance $i))
-    (export "loop-guard:plugin/introspection@0.2.0" (instance $i)))"#;
+    (export "loop-guard:plugin/introspection@0.2.0" (instance $i))
+    (export "loop-guard:plugin/resume@0.2.0" (instance $i)))"#;
 
 const OTHER_TYPES: &str = r#"(component
     (instance $i)
     (export "loop-guard:plugin/guard@0.1.0" (instance $i))
-    (export "loop-guard:plugin/introspection@0.1.0" (instance $i)))"#;
+    (export "loop-guard:plugin/introspection@0.1.0" (instance $i))
+    (export "loop-guard:plugin/resume@0.1.0" (instance $i)))"#;
 
 const IMPORTING: &str = r#"(component (import "wasi:io/error@0.2.0" (instance)))"#;
 

@@ -18,7 +18,8 @@ use crate::instance::Usage;
 use crate::limits::Limits;
 
 /// The interfaces that a component must export: this version of the contract.
-pub const CONTRACT: [&str; 2] = ["loop-guard:plugin/guard@0.1.0", "loop-guard:plugin/introspection@0.1.0"];
+pub const CONTRACT: [&str; 3] =
+    ["loop-guard:plugin/guard@0.1.0", "loop-guard:plugin/introspection@0.1.0", "loop-guard:plugin/resume@0.1.0"];
 
 /// How often a running call is looked at, to see whether its time is over.
 ///

@@ -62,6 +62,18 @@ pub enum ConfigureError {
     Call(#[from] CallError),
 }
 
+/// Why a snapshot was not restored.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RestoreError {
+    /// The component refuses it: it is damaged, of another version, or taken under another configuration. Nothing has changed.
+    #[error("the snapshot is refused: {0}")]
+    Refused(String),
+    /// The component could not be asked.
+    #[error(transparent)]
+    Call(#[from] CallError),
+}
+
 fn problem_lines(problems: &[Problem]) -> String {
     let line = |Problem { path, message }: &Problem| match &**path {
         "" => message.clone(),

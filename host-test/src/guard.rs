@@ -6,10 +6,11 @@ use wasmtime::Store;
 
 use crate::bindings::Plugin;
 use crate::bindings::exports::loop_guard::plugin::guard as wit;
+use crate::bindings::exports::loop_guard::plugin::introspection;
 use crate::component::Component;
-use crate::error::{CallError, ConfigureError, Fault};
+use crate::error::{CallError, ConfigureError, Fault, RestoreError};
 use crate::instance::{Instance, Usage};
-use crate::types::{Decision, Needs, Notice, Outcome, Status, StepStart, ToolCall};
+use crate::types::{Decision, Event, Needs, Notice, Outcome, Stat, Status, StepStart, ToolCall};
 
 /// One instance of a component with a configuration. Its methods are the functions of the contract.
 ///
@@ -140,6 +141,63 @@ impl Guard {
         })
     }
 
+    /// Something happened to an agent that can end its chain, where the configuration says so (B8).
+    ///
+    /// # Errors
+    ///
+    /// A fault.
+    pub fn noted(&self, agent: &str, event: Event) -> Result<(), CallError> {
+        let event = match event {
+            Event::Compacted => wit::Event::Compacted,
+            Event::Approved => wit::Event::Approved,
+        };
+        self.call("noted", &[("agent", agent)], |plugin, store| {
+            plugin.loop_guard_plugin_guard().call_noted(store, agent, event)
+        })
+    }
+
+    /// All counts of all agents, as bytes for [`restore`](Self::restore) (B8).
+    ///
+    /// # Errors
+    ///
+    /// A fault.
+    pub fn snapshot(&self) -> Result<Vec<u8>, CallError> {
+        self.call("snapshot", &[], |plugin, store| plugin.loop_guard_plugin_resume().call_snapshot(store))
+    }
+
+    /// Goes on with the counts of a snapshot in place of those that there are (B8).
+    ///
+    /// # Errors
+    ///
+    /// Why it is refused, in which case nothing has changed; or a fault.
+    pub fn restore(&self, snapshot: &[u8]) -> Result<(), RestoreError> {
+        check_size(&self.component, "restore", "snapshot", snapshot.len())?;
+        let answer = self.lock().run(&self.component, "restore", |plugin, store| {
+            plugin.loop_guard_plugin_resume().call_restore(store, snapshot)
+        })?;
+        answer.map_err(RestoreError::Refused)
+    }
+
+    /// What the guard has done to each agent that it remembers, the one that was idle longest first (B9).
+    ///
+    /// # Errors
+    ///
+    /// A fault.
+    pub fn stats(&self) -> Result<Vec<Stat>, CallError> {
+        let stats =
+            self.call("stats", &[], |plugin, store| plugin.loop_guard_plugin_introspection().call_stats(store))?;
+        let stat = |introspection::Stat { agent, calls, notices, asks, denials, longest, summary }| Stat {
+            agent,
+            calls,
+            notices,
+            asks,
+            denials,
+            longest,
+            summary,
+        };
+        Ok(stats.into_iter().map(stat).collect())
+    }
+
     /// The configuration in force with its defaults filled in, as JSON.
     ///
     /// # Errors
@@ -253,11 +311,12 @@ fn texts<'a>(call: &ToolCall<'a>) -> [(&'static str, &'a str); 4] {
 }
 
 fn check_texts(component: &Component, hook: &'static str, texts: &[(&'static str, &str)]) -> Result<(), CallError> {
+    texts.iter().try_for_each(|(what, text)| check_size(component, hook, what, text.len()))
+}
+
+fn check_size(component: &Component, hook: &'static str, what: &'static str, size: usize) -> Result<(), CallError> {
     let limit = component.limits().text;
-    match texts.iter().find(|(_, text)| text.len() > limit) {
-        None => Ok(()),
-        Some((what, text)) => Err(CallError { hook, fault: Fault::TooLarge { what, size: text.len(), limit } }),
-    }
+    if size > limit { Err(CallError { hook, fault: Fault::TooLarge { what, size, limit } }) } else { Ok(()) }
 }
 
 fn to_wit<'a>(call: &ToolCall<'a>) -> wit::ToolCall<'a> {

@@ -45,9 +45,9 @@ mod types;
 pub use loop_guard_readers as recorded;
 
 pub use component::{CONTRACT, Component};
-pub use error::{CallError, ConfigureError, Fault, LoadError};
+pub use error::{CallError, ConfigureError, Fault, LoadError, RestoreError};
 pub use guard::Guard;
 pub use inspection::Inspection;
 pub use limits::Limits;
 pub use pipeline::{Addition, Pipeline, Policy, Report, Review, Verdict};
-pub use types::{Decision, Needs, Notice, Outcome, Problem, Status, StepStart, ToolCall};
+pub use types::{Decision, Event, Needs, Notice, Outcome, Problem, Stat, Status, StepStart, ToolCall};

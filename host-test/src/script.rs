@@ -10,5 +10,5 @@ mod run;
 mod written;
 
 pub use bless::bless;
-pub use format::{Action, Answer, Event, Script, ScriptError};
+pub use format::{Action, Answer, Event, Restored, Script, ScriptError};
 pub use run::{Failure, Mismatch};

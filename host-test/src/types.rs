@@ -64,6 +64,36 @@ pub struct Notice {
     pub text: String,
 }
 
+/// Something that happened to an agent beside its steps and calls (B8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Event {
+    /// Its context was compacted.
+    Compacted,
+    /// A person approved a call of it that was asked about.
+    Approved,
+}
+
+/// What a guard has done to an agent; in a trial, what it would have done (B9).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stat {
+    /// The agent.
+    pub agent: String,
+    /// Calls that have reached an outcome.
+    pub calls: u32,
+    /// Notices.
+    pub notices: u32,
+    /// Calls that a person was to decide about.
+    pub asks: u32,
+    /// Calls that were denied.
+    pub denials: u32,
+    /// The count of its longest streak.
+    pub longest: u32,
+    /// That streak in one line; empty without one.
+    pub summary: String,
+}
+
 /// Something wrong in a configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -79,7 +79,7 @@ impl FailureConfig {
         }
         let mut object = Object::default();
         object.push("enabled", &self.enabled.to_string());
-        object.push_list("thresholds", self.thresholds.iter().map(u64::to_string));
+        object.push_list("thresholds", &mut self.thresholds.iter().map(u64::to_string));
         object.push("every", &self.every.to_string());
         self.tracked.write(&mut object);
         object.push("countDenied", &self.count_denied.to_string());

@@ -144,7 +144,12 @@ impl ReminderConfig {
         }
         self.settings = own.over(&self.settings);
         rungs.check(&self.settings);
-        for place in tools.as_ref().and_then(|tools| tools.elements_unless_null("must be an array of objects")).into_iter().flatten() {
+        for place in tools
+            .as_ref()
+            .and_then(|tools| tools.elements_unless_null("must be an array of objects"))
+            .into_iter()
+            .flatten()
+        {
             self.tools.extend(Entry::read(&place, &self.settings));
         }
     }
@@ -161,7 +166,7 @@ impl ReminderConfig {
         let defaults = Self::default();
         let mut object = Object::default();
         object.push("enabled", &self.enabled.to_string());
-        object.push_list("thresholds", self.settings.thresholds.iter().map(u64::to_string));
+        object.push_list("thresholds", &mut self.settings.thresholds.iter().map(u64::to_string));
         self.tracked.write(&mut object);
         object.push("argumentsPreviewChars", &self.arguments_preview_chars.to_string());
         Overrides::between(&Settings::default(), &self.settings).write_others(&mut object);
@@ -171,11 +176,11 @@ impl ReminderConfig {
         if self.reset_on != defaults.reset_on {
             let mut reset_on = self.reset_on;
             let named = reset_on.named().into_iter().filter(|(_, resets)| **resets);
-            object.push_list("resetOn", named.map(|(name, _)| json::string(name)));
+            object.push_list("resetOn", &mut named.map(|(name, _)| json::string(name)));
         }
         write_texts(&self.texts, &defaults.texts, &mut object);
         if !self.tools.is_empty() {
-            object.push_list("tools", self.tools.iter().map(Entry::write));
+            object.push_list("tools", &mut self.tools.iter().map(Entry::write));
         }
         object.finish()
     }
@@ -234,7 +239,9 @@ impl<'a> Rungs<'a> {
         if let (Some(place), Some(ask), Some(deny)) = (&self.0, settings.ask_at, settings.deny_at)
             && ask >= deny
         {
-            place.reject(&format!("askAt must be below denyAt, but {ask} is not below {deny}: a call that is denied is not asked about"));
+            place.reject(&format!(
+                "askAt must be below denyAt, but {ask} is not below {deny}: a call that is denied is not asked about"
+            ));
         }
     }
 }

@@ -138,13 +138,13 @@ impl Object {
 
     fn numbers_if(&mut self, name: &str, numbers: Option<&[u64]>) {
         if let Some(numbers) = numbers {
-            self.push_list(name, numbers.iter().map(u64::to_string));
+            self.push_list(name, &mut numbers.iter().map(u64::to_string));
         }
     }
 
     fn names_if(&mut self, name: &str, names: Option<&MemberNames>) {
         if let Some(names) = names {
-            self.push_list(name, names.iter());
+            self.push_list(name, &mut names.iter());
         }
     }
 

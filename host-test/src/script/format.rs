@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use super::written;
 use crate::json::{JsonText, from_yaml};
-use crate::types::{Decision, Problem, Status};
+use crate::types::{self, Decision, Problem, Stat, Status};
 
 /// A scripted session. As JSON it is what hosts in other languages replay: everything is filled in, and arguments and
 /// configurations are raw text, since YAML's numbers and booleans differ between languages.
@@ -100,6 +100,29 @@ pub enum Action {
         /// It, as JSON text.
         config: String,
     },
+    /// Something is noted.
+    Noted {
+        /// The agent.
+        agent: String,
+        /// What happened to it.
+        event: types::Event,
+    },
+    /// A snapshot is taken, and kept under a name.
+    Snapshot {
+        /// The name.
+        name: String,
+    },
+    /// A snapshot is restored.
+    Restore {
+        /// Its name.
+        name: String,
+        /// Only so many of its first bytes.
+        keep: Option<usize>,
+        /// With the lowest bit of the byte at this place flipped.
+        flip: Option<usize>,
+    },
+    /// The figures of all agents are asked.
+    Stats,
     /// The agent's count is asked.
     Count {
         /// The agent.
@@ -154,6 +177,12 @@ pub struct Answer {
     /// To a configure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problems: Option<Vec<Problem>>,
+    /// To a restore.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restored: Option<Restored>,
+    /// To a stats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stats: Option<Vec<Stat>>,
     /// To a count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
@@ -163,6 +192,16 @@ pub struct Answer {
     /// To a describe or an explain, as a value.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "json_value")]
     pub json: Option<serde_json::Value>,
+}
+
+/// Whether a snapshot was restored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Restored {
+    /// It was.
+    Accepted,
+    /// It was not, for this reason.
+    Refused(String),
 }
 
 /// A notice. An expected one need not say everything.
@@ -226,6 +265,7 @@ impl Answer {
         said.decision.take_if(|decision| *decision == Decision::Allow);
         said.notices.take_if(|notices| notices.is_empty());
         said.problems.take_if(|problems| problems.is_empty());
+        said.restored.take_if(|restored| *restored == Restored::Accepted);
         if said == Self::default() { Ok(String::new()) } else { serde_saphyr::to_string(&said) }
     }
 }

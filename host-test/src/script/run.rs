@@ -1,11 +1,13 @@
 //! Runs a script against a component.
 
+use std::collections::HashMap;
+
 use similar::{ChangeTag, TextDiff};
 use thiserror::Error;
 
-use super::format::{Action, Answer, Call, Ending, Event, ExpectedNotice, Script};
+use super::format::{Action, Answer, Call, Ending, Event, ExpectedNotice, Restored, Script};
 use crate::component::Component;
-use crate::error::{CallError, ConfigureError};
+use crate::error::{CallError, ConfigureError, RestoreError};
 use crate::guard::Guard;
 use crate::types::{Decision, Notice, Outcome, Status, StepStart, ToolCall};
 
@@ -55,8 +57,9 @@ impl Script {
         let config = self.config.as_deref().unwrap_or("{}");
         let guard = component.guard(config).map_err(Failure::Configuration)?;
         let mut mismatches = Vec::new();
+        let mut snapshots = HashMap::new();
         for event in &self.events {
-            let actual = answer(&guard, event)?;
+            let actual = answer(&guard, event, &mut snapshots)?;
             if !event.expect.accepts(&actual) {
                 let diff = diff(&event.expect, &actual);
                 mismatches.push(Mismatch { line: event.line, actual, diff });
@@ -71,6 +74,8 @@ impl Answer {
     pub(super) fn accepts(&self, actual: &Self) -> bool {
         self.decision == actual.decision
             && self.problems == actual.problems
+            && self.restored == actual.restored
+            && self.stats == actual.stats
             && self.count == actual.count
             && self.text == actual.text
             && self.json == actual.json
@@ -91,7 +96,10 @@ impl ExpectedNotice {
     }
 }
 
-fn answer(guard: &Guard, event: &Event) -> Result<Answer, Failure> {
+/// The snapshots that a script has taken, by their names.
+type Snapshots<'a> = HashMap<&'a str, Vec<u8>>;
+
+fn answer<'a>(guard: &Guard, event: &'a Event, snapshots: &mut Snapshots<'a>) -> Result<Answer, Failure> {
     let line = event.line;
     let fault = |error| Failure::Call { line, error };
     let mut answer = Answer::default();
@@ -127,6 +135,23 @@ fn answer(guard: &Guard, event: &Event) -> Result<Answer, Failure> {
                 Err(ConfigureError::Call(error)) => return Err(fault(error)),
             });
         }
+        Action::Noted { agent, event } => guard.noted(agent, *event).map_err(fault)?,
+        Action::Snapshot { name } => {
+            snapshots.insert(name, guard.snapshot().map_err(fault)?);
+        }
+        Action::Restore { name, keep, flip } => {
+            let mut bytes = snapshots.get(&**name).cloned().unwrap_or_default();
+            bytes.truncate(keep.unwrap_or(bytes.len()));
+            if let Some(byte) = flip.and_then(|place| bytes.get_mut(place)) {
+                *byte ^= 1;
+            }
+            answer.restored = Some(match guard.restore(&bytes) {
+                Ok(()) => Restored::Accepted,
+                Err(RestoreError::Refused(reason)) => Restored::Refused(reason),
+                Err(RestoreError::Call(error)) => return Err(fault(error)),
+            });
+        }
+        Action::Stats => answer.stats = Some(guard.stats().map_err(fault)?),
         Action::Count { agent } => answer.count = Some(guard.count(agent).map_err(fault)?),
         Action::Canonical { text } => answer.text = Some(guard.canonical(text).map_err(fault)?),
         Action::Describe => answer.json = Some(json(line, &guard.describe().map_err(fault)?)?),

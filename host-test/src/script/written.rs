@@ -3,9 +3,9 @@
 use serde::{Deserialize, Deserializer};
 use serde_saphyr::Spanned;
 
-use super::format::{self, Action, Answer, Call, Ending};
+use super::format::{self, Action, Answer, Call, Ending, Restored};
 use crate::json::JsonText;
-use crate::types::{Decision, Status};
+use crate::types::{self, Decision, Status};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -41,6 +41,14 @@ pub struct Event {
     agent_ended: Option<Agent>,
     #[serde(default, deserialize_with = "some")]
     configure: Option<Configuration>,
+    #[serde(default, deserialize_with = "some")]
+    noted: Option<Noted>,
+    #[serde(default, deserialize_with = "some")]
+    snapshot: Option<Snapshot>,
+    #[serde(default, deserialize_with = "some")]
+    restore: Option<Restore>,
+    #[serde(default, deserialize_with = "some")]
+    stats: Option<Nothing>,
     #[serde(default, deserialize_with = "some")]
     count: Option<Agent>,
     #[serde(default, deserialize_with = "some")]
@@ -133,6 +141,30 @@ struct Agent {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct Noted {
+    #[serde(default = "main_agent")]
+    agent: String,
+    event: types::Event,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Snapshot {
+    #[serde(default = "only_snapshot")]
+    name: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Restore {
+    #[serde(default = "only_snapshot")]
+    name: String,
+    keep: Option<usize>,
+    flip: Option<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Tool {
     tool: String,
 }
@@ -195,6 +227,23 @@ impl Event {
         if let Some(config) = self.configure {
             actions.push(Action::Configure { config: config.resolve() });
         }
+        if let Some(Noted { agent, event }) = self.noted {
+            actions.push(Action::Noted { agent, event });
+        }
+        if let Some(Snapshot { name }) = self.snapshot {
+            actions.push(Action::Snapshot { name });
+        }
+        if let Some(Restore { name, keep, flip }) = self.restore {
+            let is_taken =
+                |event: &format::Event| matches!(&event.action, Action::Snapshot { name: taken } if *taken == name);
+            if !earlier.iter().any(is_taken) {
+                return Err(format!("no snapshot before this restore has the name {name:?}"));
+            }
+            actions.push(Action::Restore { name, keep, flip });
+        }
+        if let Some(Nothing {}) = self.stats {
+            actions.push(Action::Stats);
+        }
         if let Some(Agent { agent }) = self.count {
             actions.push(Action::Count { agent });
         }
@@ -214,7 +263,7 @@ impl Event {
             }
             Err(actions) => Err(format!(
                 "an event is exactly one of step, call, pre, post, step-aborted, turn-ended, agent-ended, \
-                 configure, count, canonical, describe, explain; this one is {}",
+                 configure, noted, snapshot, restore, stats, count, canonical, describe, explain; this one is {}",
                 actions.len()
             )),
         }
@@ -250,6 +299,8 @@ fn complete(action: &Action, expect: Answer) -> Result<Answer, String> {
         Action::Pre { .. } => answer.decision = Some(expect.decision.unwrap_or(Decision::Allow)),
         Action::Post { .. } => answer.notices = Some(expect.notices.unwrap_or_default()),
         Action::Configure { .. } => answer.problems = Some(expect.problems.unwrap_or_default()),
+        Action::Restore { .. } => answer.restored = Some(expect.restored.unwrap_or(Restored::Accepted)),
+        Action::Stats => answer.stats = Some(expect.stats.ok_or("stats needs `expect: {stats: […]}`")?),
         Action::Count { .. } => answer.count = Some(expect.count.ok_or("count needs `expect: {count: N}`")?),
         Action::Canonical { .. } => {
             answer.text = Some(expect.text.ok_or("canonical needs `expect: {text: …}`")?);
@@ -257,12 +308,19 @@ fn complete(action: &Action, expect: Answer) -> Result<Answer, String> {
         Action::Describe | Action::Explain { .. } => {
             answer.json = Some(expect.json.ok_or("describe and explain need `expect: {json: …}`")?);
         }
-        Action::Step { .. } | Action::StepAborted { .. } | Action::TurnEnded { .. } | Action::AgentEnded { .. } => {}
+        Action::Step { .. }
+        | Action::StepAborted { .. }
+        | Action::TurnEnded { .. }
+        | Action::AgentEnded { .. }
+        | Action::Noted { .. }
+        | Action::Snapshot { .. } => {}
     }
     let surplus = [
         ("decision", given.decision.is_some() && answer.decision.is_none()),
         ("notices", given.notices.is_some() && answer.notices.is_none()),
         ("problems", given.problems.is_some() && answer.problems.is_none()),
+        ("restored", given.restored.is_some() && answer.restored.is_none()),
+        ("stats", given.stats.is_some() && answer.stats.is_none()),
         ("count", given.count.is_some() && answer.count.is_none()),
         ("text", given.text.is_some() && answer.text.is_none()),
         ("json", given.json.is_some() && answer.json.is_none()),
@@ -276,6 +334,10 @@ fn complete(action: &Action, expect: Answer) -> Result<Answer, String> {
 /// Tells a value that is null from one that is missing.
 fn some<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
+}
+
+fn only_snapshot() -> String {
+    "snapshot".to_owned()
 }
 
 fn main_agent() -> String {
