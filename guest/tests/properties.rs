@@ -3,14 +3,36 @@
 
 #[path = "model/json.rs"]
 mod json;
+#[path = "model/ladder.rs"]
+mod ladder;
 mod model;
 #[path = "model/native.rs"]
 mod native;
 
 use json::{Choices, values};
-use loop_guard_guest::guard::Guard;
+use ladder::{CALLS, CONTENTS, Move, Said, ladders, moves};
+use loop_guard_guest::guard::{Call, Decision, Guard, Outcome, Status};
 use model::{agree, configs, hooks};
 use proptest::prelude::*;
+
+/// What the guard says of each move.
+fn answers(guard: &mut Guard, moves: &[Move]) -> Vec<Said> {
+    let mut answer = |next: &Move| {
+        let Move::Call { call, content } = *next else {
+            guard.step("a", 1, 1, true);
+            return Said::default();
+        };
+        let call = Call { agent: Some("a".into()), id: "1".into(), name: CALLS[call].into(), arguments: String::new() };
+        let (before, status) = match guard.pre_execute(call.clone()) {
+            Decision::Allow => (None, Status::Succeeded),
+            Decision::Ask(reason) => (Some(("ask", reason)), Status::Succeeded),
+            Decision::Deny(reason) => (Some(("deny", reason)), Status::Denied),
+        };
+        let notices = guard.post_execute(call, &Outcome { status, content: CONTENTS[content].to_owned() });
+        Said { before, after: notices.into_iter().map(|notice| notice.summary).collect() }
+    };
+    moves.iter().map(&mut answer).collect()
+}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
@@ -20,6 +42,39 @@ proptest! {
         let mut guard = Guard::default();
         prop_assert_eq!(guard.configure(&config.json()), Ok(()));
         agree(&mut guard, config, &hooks)?;
+    }
+
+    #[test]
+    fn b1_b2_b3_any_sequence_of_calls_is_answered_as_the_ladder_has_it(ladder in ladders(), moves in moves()) {
+        let mut guard = Guard::default();
+        prop_assert_eq!(guard.configure(&ladder.json()), Ok(()));
+        prop_assert_eq!(answers(&mut guard, &moves), ladder.answers(&moves));
+    }
+
+    #[test]
+    fn b8_a_guard_goes_on_from_a_snapshot_as_if_nothing_had_happened(
+        ladder in ladders(), first in moves(), second in moves()
+    ) {
+        let mut guard = Guard::default();
+        prop_assert_eq!(guard.configure(&ladder.json()), Ok(()));
+        answers(&mut guard, &first);
+        let snapshot = guard.snapshot();
+        let mut other = Guard::default();
+        prop_assert!(other.restore(&snapshot).is_err() || guard.describe() == other.describe());
+        prop_assert_eq!(other.configure(&ladder.json()), Ok(()));
+        prop_assert_eq!(other.restore(&snapshot), Ok(()));
+        prop_assert_eq!(other.snapshot(), snapshot);
+        prop_assert_eq!(answers(&mut other, &second), answers(&mut guard, &second));
+        prop_assert_eq!(other.stats(), guard.stats());
+    }
+
+    #[test]
+    fn b8_no_bytes_trap(bytes: Vec<u8>, cut: prop::sample::Index) {
+        let mut guard = Guard::default();
+        prop_assert!(guard.restore(&bytes).is_err());
+        let mut snapshot = guard.snapshot();
+        snapshot.truncate(cut.index(snapshot.len()));
+        prop_assert!(guard.restore(&snapshot).is_err());
     }
 
     #[test]

@@ -576,7 +576,7 @@ fn inspect_describes_the_component_and_saves_it() {
     let run = loop_guard(folder.path(), &["inspect", "--save", "saved.wasm"]);
     assert_eq!((run.status, run.err.as_str()), (0, ""));
     for line in [
-        "contract   implements loop-guard:plugin/guard@0.1.0 and loop-guard:plugin/introspection@0.1.0",
+        "contract   implements loop-guard:plugin/guard@0.1.0 and loop-guard:plugin/introspection@0.1.0 and loop-guard:plugin/resume@0.1.0",
         "imports    nothing",
         "             post-execute(call, outcome)",
         "name       loop-guard",
@@ -615,7 +615,7 @@ fn a_component_that_is_none_is_refused_by_every_command() {
         }
     }
     let contract = "expected a component that exports loop-guard:plugin/guard@0.1.0 and \
-        loop-guard:plugin/introspection@0.1.0, but this one exports nothing";
+        loop-guard:plugin/introspection@0.1.0 and loop-guard:plugin/resume@0.1.0, but this one exports nothing";
     refused(&folder, &["--component", "other.wasm", "check", "a.yaml"], &format!("other.wasm: {contract}"));
     let run = loop_guard(folder.path(), &["inspect", "other.wasm"]);
     assert_eq!(run.status, 0);

@@ -33,7 +33,10 @@ fn the_embedded_component_imports_nothing() {
     let inspection = Inspection::of(Component::embedded_bytes()).unwrap();
     assert_eq!(inspection.imports, [""; 0]);
     let interfaces: Vec<_> = inspection.exports.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(interfaces, ["loop-guard:plugin/guard@0.1.0", "loop-guard:plugin/introspection@0.1.0"]);
+    assert_eq!(
+        interfaces,
+        ["loop-guard:plugin/guard@0.1.0", "loop-guard:plugin/introspection@0.1.0", "loop-guard:plugin/resume@0.1.0"]
+    );
     assert!(inspection.contract.is_ok());
 }
 
@@ -183,7 +186,8 @@ fn what_is_no_component_of_this_contract_is_refused_by_name() {
     );
     assert_eq!(
         refused(b"\0asm\x0d\0\x01\0"),
-        "expected a component that exports loop-guard:plugin/guard@0.1.0 and loop-guard:plugin/introspection@0.1.0, \
+        "expected a component that exports loop-guard:plugin/guard@0.1.0 and loop-guard:plugin/introspection@0.1.0 and \
+         loop-guard:plugin/resume@0.1.0, \
          but this one exports nothing"
     );
     assert_eq!(
@@ -193,7 +197,8 @@ fn what_is_no_component_of_this_contract_is_refused_by_name() {
             )
             .unwrap()
         ),
-        "expected a component that exports loop-guard:plugin/guard@0.1.0 and loop-guard:plugin/introspection@0.1.0, \
+        "expected a component that exports loop-guard:plugin/guard@0.1.0 and loop-guard:plugin/introspection@0.1.0 and \
+         loop-guard:plugin/resume@0.1.0, \
          but this one exports loop-guard:plugin/guard@0.2.0, run"
     );
     assert_eq!(
@@ -202,7 +207,8 @@ fn what_is_no_component_of_this_contract_is_refused_by_name() {
     );
     let by_name_alone = r#"(component (instance $i)
         (export "loop-guard:plugin/guard@0.1.0" (instance $i))
-        (export "loop-guard:plugin/introspection@0.1.0" (instance $i)))"#;
+        (export "loop-guard:plugin/introspection@0.1.0" (instance $i))
+        (export "loop-guard:plugin/resume@0.1.0" (instance $i)))"#;
     let error = Component::from_bytes(&wat::parse_str(by_name_alone).unwrap()).unwrap_err();
     assert!(matches!(&error, LoadError::Types { difference } if difference.contains("configure")), "{error}");
     let cut = Component::embedded_bytes().split_at(1000).0;

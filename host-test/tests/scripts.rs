@@ -10,11 +10,12 @@ use loop_guard::json::from_yaml;
 use loop_guard::script::{Mismatch, Script};
 
 /// The rules that the project promises.
-const RULES: [&str; 36] = [
+const RULES: [&str; 46] = [
     "R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8", "R9", "R10", "R11", "R12", "R13", "R14", "R15", //
     "Q1", "Q2", "Q3", "Q4", "Q5", "Q6", "Q7", "Q8", "Q9", "Q10", //
     "C1", "C2", "C3", "C4", "C5", "C6", "C7", //
-    "S1", "S2", "S3", "S4",
+    "S1", "S2", "S3", "S4", //
+    "B1", "B2", "B3", "B4", "B5", "B6", "B7", "B8", "B9", "B10",
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
