@@ -5,6 +5,7 @@ use std::env;
 use std::error::Error;
 use std::ffi::OsString;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -64,8 +65,12 @@ fn require_target() -> Result<(), Box<dyn Error>> {
 
 /// Builds the guest, and the stub that tests and benchmarks use, and says in which folder their core modules are.
 fn build_guest(workspace: &Path, out: &Path) -> Result<PathBuf, Box<dyn Error>> {
-    // OUT_DIR is TARGET_FOLDER/PROFILE/build/PACKAGE/out. The guest's profile has a lock of its own in that same folder.
+    // OUT_DIR is TARGET_FOLDER/PROFILE/build/PACKAGE/out. Core modules have no hash in their names: checkouts that share a target folder
+    // would take each other's.
     let target_folder = out.ancestors().nth(4).ok_or("OUT_DIR is not inside a target folder")?;
+    let mut hasher = DefaultHasher::new();
+    workspace.hash(&mut hasher);
+    let target_folder = &target_folder.join("guest-of").join(format!("{:016x}", hasher.finish()));
     let status = Command::new(variable("CARGO")?)
         .current_dir(workspace)
         .args([
