@@ -131,6 +131,7 @@ fn read_patterns(value: &Place<'_>, patterns: &mut Vec<Pattern>) {
             None => element.reject("must be a string"),
         }
     }
+    patterns.shrink_to_fit();
 }
 
 fn read_texts(value: &Place<'_>, texts: &mut Texts) {

@@ -76,25 +76,35 @@ impl Span {
 /// The step that an agent is in, and the slots that its calls have taken.
 #[derive(Debug, Default)]
 pub struct Slots {
-    /// The numbers of the active step and of its turn.
-    active: Option<(u32, u32)>,
-    /// The turn whose slots are counted: of the step that began last.
+    /// The turn of the step that began last.
     turn: Option<u32>,
+    /// That step, for as long as it is active.
+    active: Option<u32>,
     step: Taken,
-    in_turn: Taken,
-    agent: Taken,
+    /// Those of the turn and of the agent, where any are counted.
+    wider: Option<Box<[Taken; 2]>>,
 }
 
 /// Slots that have been taken.
 #[derive(Debug, Default)]
 struct Taken {
     /// By each tool, by its place in the configuration, in ascending order.
-    by_tool: Vec<(u32, u64)>,
+    by_tool: Vec<(u32, u32)>,
     /// By all tools, where there is a total.
-    total: u64,
+    total: u32,
 }
 
-persist!(Slots { active, turn, step, in_turn, agent });
+persist!(Slots { turn, active, step, wider });
+
+impl Persist for [Taken; 2] {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.iter().for_each(|taken| taken.write(out));
+    }
+
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        Some([Taken::read(bytes)?, Taken::read(bytes)?])
+    }
+}
 
 impl Persist for Taken {
     fn write(&self, out: &mut Vec<u8>) {
@@ -108,7 +118,7 @@ impl Persist for Taken {
 }
 
 impl Taken {
-    fn by(&self, tool: u32) -> u64 {
+    fn by(&self, tool: u32) -> u32 {
         let place = self.by_tool.binary_search_by_key(&tool, |(tool, _)| *tool).ok();
         place.and_then(|place| self.by_tool.get(place)).map(|(_, taken)| *taken).unwrap_or_default()
     }
@@ -128,38 +138,41 @@ impl Taken {
 impl Slots {
     /// A step begins, with all its slots free (Q2), and those of its turn if it is another one (B6). Says whether it is.
     pub fn begin_step(&mut self, turn: u32, step: u32) -> bool {
-        self.active = Some((turn, step));
+        self.active = Some(step);
         self.step = Taken::default();
         let is_other = self.turn.replace(turn) != Some(turn);
-        if is_other {
-            self.in_turn = Taken::default();
+        if is_other && let Some(wider) = &mut self.wider {
+            let [turn, _] = &mut **wider;
+            *turn = Taken::default();
         }
         is_other
     }
 
     /// The step of these numbers broke (Q7).
     pub fn abort(&mut self, turn: u32, step: u32) {
-        self.active.take_if(|active| *active == (turn, step));
+        let is_in_turn = self.turn == Some(turn);
+        self.active.take_if(|active| is_in_turn && *active == step);
     }
 
     /// A turn ended (Q7).
     pub fn end_turn(&mut self, turn: u32) {
-        self.active.take_if(|(active, _)| *active == turn);
+        let is_in_turn = self.turn == Some(turn);
+        self.active.take_if(|_| is_in_turn);
     }
 
-    fn taken(&self, span: Span) -> &Taken {
-        match span {
-            Span::Step => &self.step,
-            Span::Turn => &self.in_turn,
-            Span::Agent => &self.agent,
+    fn taken(&self, span: Span) -> Option<&Taken> {
+        match (span, self.wider.as_deref()) {
+            (Span::Step, _) => Some(&self.step),
+            (Span::Turn, wider) => wider.map(|[turn, _]| turn),
+            (Span::Agent, wider) => wider.map(|[_, agent]| agent),
         }
     }
 
     fn taken_mut(&mut self, span: Span) -> &mut Taken {
         match span {
             Span::Step => &mut self.step,
-            Span::Turn => &mut self.in_turn,
-            Span::Agent => &mut self.agent,
+            Span::Turn => &mut self.wider.get_or_insert_default()[0],
+            Span::Agent => &mut self.wider.get_or_insert_default()[1],
         }
     }
 
@@ -204,11 +217,13 @@ pub fn decide(config: &LimitConfig, slots: Result<Option<&Slots>, NoAgent>, tool
     let slots = slots.unwrap_or(&none);
     let of_tool = config.spans().filter_map(|(span, quotas)| {
         let (place, limit) = quotas.limits.get(tool)?;
-        let is_exceeded = slots.taken(span).by(place) >= limit;
+        let taken = slots.taken(span).map(|taken| taken.by(place)).unwrap_or_default();
+        let is_exceeded = u64::from(taken) >= limit;
         is_exceeded.then(|| (limit, format!("tool {tool} exceeded its per-{} limit of {limit}", span.name())))
     });
     let of_all = config.spans().filter_map(|(span, quotas)| {
-        let total = quotas.total.filter(|total| slots.taken(span).total >= *total)?;
+        let taken = slots.taken(span).map(|taken| taken.total).unwrap_or_default();
+        let total = quotas.total.filter(|total| u64::from(taken) >= *total)?;
         Some((total, format!("tool calls exceeded the per-{} total of {total}", span.name())))
     });
     match (of_tool.chain(of_all).next(), config.on_exceeded) {

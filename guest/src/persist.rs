@@ -48,6 +48,16 @@ impl Persist for u32 {
     }
 }
 
+impl Persist for u8 {
+    fn write(&self, out: &mut Vec<u8>) {
+        u64::from(*self).write(out);
+    }
+
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        u64::read(bytes)?.try_into().ok()
+    }
+}
+
 impl Persist for bool {
     fn write(&self, out: &mut Vec<u8>) {
         u64::from(*self).write(out);
@@ -84,6 +94,27 @@ impl Persist for String {
 
     fn read(bytes: &mut &[u8]) -> Option<Self> {
         Self::from_utf8(Persist::read(bytes)?).ok()
+    }
+}
+
+impl Persist for Box<str> {
+    fn write(&self, out: &mut Vec<u8>) {
+        (self.len() as u64).write(out);
+        out.extend_from_slice(self.as_bytes());
+    }
+
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        String::read(bytes).map(Self::from)
+    }
+}
+
+impl<T: Persist + Default> Persist for Box<T> {
+    fn write(&self, out: &mut Vec<u8>) {
+        (**self).write(out);
+    }
+
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        T::read(bytes).map(Self::new)
     }
 }
 

@@ -52,10 +52,18 @@ pub struct Chain {
     streaks: Streaks,
     /// The text of the last call, for as long as it is recent.
     text: Option<Ticket>,
+    /// What is kept of the step at hand, where that matters.
+    step: Option<Box<Step>>,
+}
+
+/// What is kept of a step.
+#[derive(Debug, Default)]
+struct Step {
+    /// Its number among the steps of the agent.
+    number: u32,
     /// The calls whose outcome has not come, in their order (B2).
     pending: Vec<Pending>,
-    /// The step, and the calls in it that have been counted and are to count once (B5).
-    step: u64,
+    /// The calls that have been counted, and are to count once (B5).
     counted: Vec<Key>,
 }
 
@@ -86,19 +94,47 @@ persist!(Pending { id, call, once, denied; text: None });
 impl Persist for Chain {
     fn write(&self, out: &mut Vec<u8>) {
         self.streaks.write(out);
-        write_list(&self.pending, out);
         self.step.write(out);
+    }
+
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        Some(Self { streaks: Persist::read(bytes)?, text: None, step: Persist::read(bytes)? })
+    }
+}
+
+impl Persist for Step {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.number.write(out);
+        write_list(&self.pending, out);
         write_list(&self.counted, out);
     }
 
     fn read(bytes: &mut &[u8]) -> Option<Self> {
-        Some(Self {
-            streaks: Persist::read(bytes)?,
-            text: None,
-            pending: read_list(bytes, MOST)?,
-            step: Persist::read(bytes)?,
-            counted: read_list(bytes, MOST)?,
-        })
+        let number = Persist::read(bytes)?;
+        Some(Self { number, pending: read_list(bytes, MOST)?, counted: read_list(bytes, MOST)? })
+    }
+}
+
+impl Step {
+    /// Counts a call, and says whether it is the first of its equals (B5).
+    fn is_first(&mut self, call: &Key) -> bool {
+        if self.counted.contains(call) {
+            return false;
+        }
+        if self.counted.len() == MOST {
+            self.counted.remove(0);
+        }
+        self.counted.push(call.clone());
+        true
+    }
+
+    fn take_pending(&mut self, id: &str) -> Option<Pending> {
+        if self.pending.is_empty() {
+            return None;
+        }
+        let id = key_of_id(id);
+        let place = self.pending.iter().position(|pending| pending.id == id)?;
+        Some(self.pending.remove(place))
     }
 }
 
@@ -110,9 +146,11 @@ impl Chain {
 
     /// A step begins: what the one before still waited for is given up (B2), and calls count anew (B5).
     pub fn begin_step(&mut self) {
-        self.pending.clear();
-        self.counted.clear();
-        self.step += 1;
+        if let Some(step) = &mut self.step {
+            step.number = step.number.wrapping_add(1);
+            step.pending.clear();
+            step.counted.clear();
+        }
     }
 
     /// What comes next begins a streak.
@@ -123,38 +161,20 @@ impl Chain {
 
     /// A call was decided about, and its outcome is waited for.
     pub fn expect(&mut self, Foreseen { pending, .. }: Foreseen, denied: bool) {
-        if self.pending.len() == MOST {
-            self.pending.remove(0);
+        let step = self.step.get_or_insert_default();
+        if step.pending.len() == MOST {
+            step.pending.remove(0);
         }
-        self.pending.push(Pending { denied, ..pending });
-    }
-
-    fn take_pending(&mut self, id: &str) -> Option<Pending> {
-        if self.pending.is_empty() {
-            return None;
-        }
-        let id = key_of_id(id);
-        let place = self.pending.iter().position(|pending| pending.id == id)?;
-        Some(self.pending.remove(place))
-    }
-
-    /// Counts a call among those of its step, and says whether it is the first of its equals (B5).
-    fn is_first_of_step(&mut self, call: &Key) -> bool {
-        if self.counted.contains(call) {
-            return false;
-        }
-        if self.counted.len() == MOST {
-            self.counted.remove(0);
-        }
-        self.counted.push(call.clone());
-        true
+        step.pending.push(Pending { denied, ..pending });
     }
 
     /// The streaks of calls alone as they will be when all outcomes have come, those of a call to be made among them.
     fn with_pending(&self, call: &Key, once: bool, max_period: usize) -> Streaks {
         let mut streaks = self.streaks.without_results();
-        let mut seen: Vec<_> = self.counted.iter().collect();
-        let pending = self.pending.iter().map(|pending| (&pending.call, pending.once));
+        let nothing = Step::default();
+        let step = self.step.as_deref().unwrap_or(&nothing);
+        let mut seen: Vec<_> = step.counted.iter().collect();
+        let pending = step.pending.iter().map(|pending| (&pending.call, pending.once));
         for (call, once) in pending.chain([(call, once)]) {
             if once && seen.contains(&call) {
                 continue;
@@ -162,7 +182,7 @@ impl Chain {
             if once {
                 seen.push(call);
             }
-            let unordered_in = once.then_some(self.step);
+            let unordered_in = once.then_some(step.number);
             streaks.extend(Unit { call: call.clone(), result: None, tool: None, unordered_in }, max_period);
         }
         streaks
@@ -241,7 +261,7 @@ pub fn observe(
     outcome: &Outcome,
 ) -> Option<Notice> {
     let settings = config.settings_of(tool);
-    let pending = chain.take_pending(id);
+    let pending = chain.step.as_mut().and_then(|step| step.take_pending(id));
     let is_last = reader.is_recent(chain.text, tool, &arguments);
     let known = pending.as_ref().filter(|pending| reader.is_recent(pending.text, tool, &arguments));
     if config.max_period == 1 && !settings.compare_results && !settings.siblings_once {
@@ -256,17 +276,23 @@ pub fn observe(
             (None, Some(last)) if is_last => last.call.clone(),
             _ => reader.identify(settings, tool, &arguments).clone(),
         };
-        if settings.siblings_once && !chain.is_first_of_step(&call) {
-            return None;
-        }
+        let unordered_in = if settings.siblings_once {
+            let step = chain.step.get_or_insert_default();
+            if !step.is_first(&call) {
+                return None;
+            }
+            Some(step.number)
+        } else {
+            None
+        };
         let denied = outcome.status == Status::Denied && pending.as_ref().is_some_and(|pending| pending.denied);
         let result = settings.compare_results.then(|| result(settings, chain, reader, &call, outcome, denied));
-        let tool = (config.max_period > 1).then(|| cut(tool));
-        let unordered_in = settings.siblings_once.then_some(chain.step);
+        let tool = (config.max_period > 1).then(|| cut(tool).into());
         chain.streaks.extend(Unit { call, result, tool, unordered_in }, config.max_period);
     }
     if let Some(longest) = chain.streaks.longest() {
-        stats.counted(longest.length(), longest.laps(), || name(&chain.streaks, longest, &cut(tool)));
+        let period = u8::try_from(longest.period).unwrap_or_default();
+        stats.counted(period, longest.laps(), || name(&chain.streaks, longest, &cut(tool)));
     }
     let notice = notice(config, settings, &chain.streaks, &mut reader.canonicalizer, tool, &arguments);
     chain.text = match known.and_then(|known| known.text) {

@@ -16,8 +16,8 @@ pub struct Stats {
     /// The most laps of any streak.
     longest: u32,
     /// What that streak repeats, and its period.
-    name: String,
-    period: u32,
+    name: Box<str>,
+    period: u8,
     /// Whether it still goes on.
     goes_on: bool,
 }
@@ -26,12 +26,14 @@ persist!(Stats { calls, notices, asks, denials, longest, name, period, goes_on }
 
 impl Stats {
     /// A streak of this period has a count now, of laps.
-    pub fn counted(&mut self, period: u32, count: u32, name: impl FnOnce() -> String) {
+    pub fn counted(&mut self, period: u8, count: u32, name: impl FnOnce() -> String) {
         if count > self.longest {
-            if !self.goes_on || self.period != period {
-                (self.name, self.period) = (name(), period);
+            // Of one call, which most agents have made when they are new, nothing is kept.
+            if count > 1 && (!self.goes_on || self.period != period) {
+                (self.name, self.period) = (name().into(), period);
+                self.goes_on = true;
             }
-            (self.longest, self.goes_on) = (count, true);
+            self.longest = count;
         } else if count < self.longest || count == 1 {
             self.goes_on = false;
         }
@@ -42,9 +44,9 @@ impl Stats {
         self.longest
     }
 
-    /// The longest streak in a line; empty without one.
+    /// The longest streak in a line; empty if no call was repeated.
     pub fn summary(&self) -> String {
-        if self.longest == 0 { String::new() } else { format!("{} × {}", self.name, self.longest) }
+        if self.longest < 2 { String::new() } else { format!("{} × {}", self.name, self.longest) }
     }
 }
 
@@ -61,8 +63,8 @@ mod tests {
             stats.summary()
         };
         for (period, count, name, longest) in [
-            (1, 1, "a", "a × 1"),
-            (1, 1, "b", "a × 1"),
+            (1, 1, "a", ""),
+            (1, 1, "b", ""),
             (1, 2, "b", "b × 2"),
             (1, 3, "b", "b × 3"),
             (1, 1, "c", "b × 3"),

@@ -17,9 +17,13 @@ pub const MAX_PERIOD: usize = 8;
 pub struct Streaks {
     /// The last units, the latest last: as many as the longest period.
     last: Vec<Unit>,
-    calls: Matches,
-    results: Matches,
+    /// For each period, from 1: how many of the last units equal the one that many before, calls alone and with their results.
+    matched: Vec<[u32; 2]>,
 }
+
+/// Which of the two kinds.
+const CALLS: usize = 0;
+const RESULTS: usize = 1;
 
 /// A tracked call that has been made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,9 +33,9 @@ pub struct Unit {
     /// What tells it with its result from others; none if its result does not count.
     pub result: Option<Key>,
     /// Its tool, where a cycle must name it.
-    pub tool: Option<String>,
+    pub tool: Option<Box<str>>,
     /// The step in which it counted, where the order within a step has no meaning (B5).
-    pub unordered_in: Option<u64>,
+    pub unordered_in: Option<u32>,
 }
 
 persist!(Unit { call, result, tool, unordered_in });
@@ -39,17 +43,13 @@ persist!(Unit { call, result, tool, unordered_in });
 impl Persist for Streaks {
     fn write(&self, out: &mut Vec<u8>) {
         write_list(&self.last, out);
-        for matched in self.calls.0.iter().chain(&self.results.0) {
-            matched.write(out);
-        }
+        write_list(&self.matched.iter().map(|[calls, results]| (*calls, *results)).collect::<Vec<_>>(), out);
     }
 
     fn read(bytes: &mut &[u8]) -> Option<Self> {
-        let mut streaks = Self { last: read_list(bytes, MAX_PERIOD)?, ..Self::default() };
-        for matched in streaks.calls.0.iter_mut().chain(&mut streaks.results.0) {
-            *matched = Persist::read(bytes)?;
-        }
-        Some(streaks)
+        let last = read_list(bytes, MAX_PERIOD)?;
+        let matched = read_list(bytes, MAX_PERIOD)?.into_iter().map(|(calls, results)| [calls, results]).collect();
+        Some(Self { last, matched })
     }
 }
 
@@ -58,10 +58,6 @@ impl Unit {
         self.result.as_ref().unwrap_or(&self.call)
     }
 }
-
-/// For each period, from 1: how many of the last units equal the one that many before.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Matches([u32; MAX_PERIOD]);
 
 /// A sequence that repeats itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,8 +84,7 @@ impl Repetition {
         self.units.is_multiple_of(self.length())
     }
 
-    /// The same period, as a number that counts are divided by.
-    pub fn length(self) -> u32 {
+    fn length(self) -> u32 {
         u32::try_from(self.period).unwrap_or(1).max(1)
     }
 }
@@ -128,14 +123,16 @@ impl Streaks {
             last.call.become_equal(call);
             last.result = None;
         }
-        self.calls.extend(1, |_| same);
-        self.results.extend(1, |_| same);
+        self.matched.resize(1, [0; 2]);
+        for matched in self.matched.as_flattened_mut() {
+            *matched = if same { matched.saturating_add(1) } else { 0 };
+        }
     }
 
     /// The same, of calls alone.
     pub fn without_results(&self) -> Self {
         let last = self.last.iter().map(|unit| Unit { result: None, ..unit.clone() }).collect();
-        Self { last, calls: self.calls, results: self.calls }
+        Self { last, matched: self.matched.iter().map(|matched| [matched[CALLS]; 2]).collect() }
     }
 
     /// A unit is made.
@@ -143,11 +140,15 @@ impl Streaks {
         if unit.unordered_in.is_some() {
             self.reorder_for(&unit, max_period);
         }
-        let before = |period: usize| self.last.len().checked_sub(period).and_then(|place| self.last.get(place));
-        self.calls.extend(max_period, |period| before(period).is_some_and(|before| before.call == unit.call));
-        self.results.extend(max_period, |period| {
-            before(period).is_some_and(|before| before.with_result() == unit.with_result())
-        });
+        self.matched.resize(max_period, [0; 2]);
+        for (place, matched) in self.matched.iter_mut().enumerate() {
+            let before = self.last.len().checked_sub(place + 1).and_then(|place| self.last.get(place));
+            let same = before
+                .map_or([false; 2], |before| [before.call == unit.call, before.with_result() == unit.with_result()]);
+            for (matched, same) in matched.iter_mut().zip(same) {
+                *matched = if same { matched.saturating_add(1) } else { 0 };
+            }
+        }
         if self.last.len() >= max_period.max(1) {
             self.last.remove(0);
         }
@@ -156,12 +157,12 @@ impl Streaks {
 
     /// What is repeated, calls alone.
     pub fn of_calls(&self) -> impl Iterator<Item = Repetition> {
-        self.calls.repetitions(!self.last.is_empty())
+        self.repetitions(CALLS)
     }
 
     /// What is repeated, with results.
     pub fn of_results(&self) -> impl Iterator<Item = Repetition> {
-        self.results.repetitions(!self.last.is_empty())
+        self.repetitions(RESULTS)
     }
 
     /// The calls of a step that was answered as a whole have no order: where a unit is not the one that would go on with the longest
@@ -170,9 +171,9 @@ impl Streaks {
         let end = self.last.len();
         // Longer ones go on with more units.
         let streaks: Vec<_> =
-            (2..=max_period.min(end)).rev().map(|period| (self.results.units(period), period)).collect();
+            (2..=max_period.min(end)).rev().map(|period| (self.units(RESULTS, period), period)).collect();
         let goes_on = |expected: &Unit| expected.with_result() == unit.with_result();
-        let plain = self.last().filter(|last| goes_on(last)).map_or(0, |_| self.results.units(1) + 1);
+        let plain = self.last().filter(|last| goes_on(last)).map_or(0, |_| self.units(RESULTS, 1) + 1);
         let Some(&(units, period)) = streaks.iter().max_by_key(|(units, _)| *units) else { return };
         if units < plain {
             return;
@@ -188,28 +189,23 @@ impl Streaks {
             window.swap(0, sibling);
         }
     }
-}
-
-impl Matches {
-    fn extend(&mut self, max_period: usize, matches: impl Fn(usize) -> bool) {
-        for (place, matched) in self.0.iter_mut().take(max_period).enumerate() {
-            *matched = if matches(place + 1) { matched.saturating_add(1) } else { 0 };
-        }
-    }
 
     /// How many of the last units a period explains: those that match, and the first lap.
-    fn units(&self, period: usize) -> u32 {
-        let matched = period.checked_sub(1).and_then(|place| self.0.get(place)).copied().unwrap_or_default();
-        matched.saturating_add(u32::try_from(period).unwrap_or_default())
+    fn units(&self, kind: usize, period: usize) -> u32 {
+        self.matched(kind, period).saturating_add(u32::try_from(period).unwrap_or_default())
+    }
+
+    fn matched(&self, kind: usize, period: usize) -> u32 {
+        let matched = period.checked_sub(1).and_then(|place| self.matched.get(place));
+        matched.and_then(|matched| matched.get(kind)).copied().unwrap_or_default()
     }
 
     /// The streaks, the shortest period first. A period is silent while a smaller one explains at least as many units (B3).
-    fn repetitions(self, any: bool) -> impl Iterator<Item = Repetition> {
+    fn repetitions(&self, kind: usize) -> impl Iterator<Item = Repetition> {
         let mut explained = 0;
-        (1..=MAX_PERIOD).filter_map(move |period| {
-            let units = self.units(period);
-            let matches = period == 1 || self.0.get(period - 1).is_some_and(|matched| *matched > 0);
-            let speaks = any && matches && units > explained;
+        (1..=self.matched.len()).filter_map(move |period| {
+            let units = self.units(kind, period);
+            let speaks = (period == 1 || self.matched(kind, period) > 0) && units > explained;
             if speaks {
                 explained = units;
             }
@@ -225,7 +221,7 @@ mod tests {
 
     fn unit(name: char) -> Unit {
         let call = Canonicalizer::default().call(&name.to_string(), "{}", Omitted::Nothing).clone();
-        Unit { call, result: None, tool: Some(name.to_string()), unordered_in: None }
+        Unit { call, result: None, tool: Some(name.to_string().into()), unordered_in: None }
     }
 
     /// The repetitions after each of some calls, as (period, units).
@@ -318,7 +314,7 @@ mod tests {
             let mut streaks = Streaks::default();
             for (step, names) in steps.iter().enumerate() {
                 for name in names.chars() {
-                    streaks.extend(Unit { unordered_in: Some(step as u64), ..unit(name) }, max_period);
+                    streaks.extend(Unit { unordered_in: u32::try_from(step).ok(), ..unit(name) }, max_period);
                 }
             }
             streaks.of_results().map(|repetition| (repetition.period, repetition.units)).collect::<Vec<_>>()
