@@ -113,24 +113,22 @@ impl Guard {
     /// Whether a call may run.
     pub fn pre_execute(&mut self, call: Call) -> Decision {
         let Config { repeat_tool_reminder: reminder, tool_call_limit: limit, observe, .. } = &self.config;
-        let Call { agent, id, name: tool, arguments } = call;
-        let Some(agent) = agent else {
-            return in_force(*observe, limit::decide(limit, Err(NoAgent), &tool));
+        let Some(agent) = call.agent.as_deref() else {
+            return in_force(*observe, limit::decide(limit, Err(NoAgent), &call.name));
         };
-        let looks_ahead = self.looks_ahead && tracks(reminder, &tool);
+        let looks_ahead = self.looks_ahead && tracks(reminder, &call.name);
         // A use in any case (S4).
-        let agent = match looks_ahead || limit::outlives_steps(limit, &tool) {
-            true => Some(self.agents.get_or_insert(&agent)),
-            false => self.agents.get(&agent),
+        let agent = match looks_ahead || limit::outlives_steps(limit, &call.name) {
+            true => Some(self.agents.get_or_insert(agent)),
+            false => self.agents.get(agent),
         };
-        let quota = limit::decide(limit, Ok(agent.as_deref().map(|agent| &agent.slots)), &tool);
+        let quota = limit::decide(limit, Ok(agent.as_deref().map(|agent| &agent.slots)), &call.name);
         let Some(agent) = agent else { return in_force(*observe, quota) };
-        let foreseen =
-            looks_ahead.then(|| reminder::foresee(reminder, &agent.chain, &mut self.reader, &id, &tool, arguments));
+        let foreseen = looks_ahead.then(|| reminder::foresee(reminder, &agent.chain, &mut self.reader, &call));
         let (rung, number) =
             foreseen.as_ref().map_or((Rung::Allow, 0), |Foreseen { rung, number, .. }| (*rung, *number));
         let fits = quota == Decision::Allow;
-        let decision = answer(quota, rung, || reminder::reason(&tool, number));
+        let decision = answer(quota, rung, || reminder::reason(&call.name, number));
         match decision {
             Decision::Allow => {}
             Decision::Ask(_) => agent.stats.asks = agent.stats.asks.saturating_add(1),
@@ -139,7 +137,7 @@ impl Guard {
         let denied = matches!(decision, Decision::Deny(_)) && !observe;
         // In a trial every call runs.
         if *observe || (fits && !denied) {
-            agent.slots.take(limit, &tool);
+            agent.slots.take(limit, &call.name);
         }
         if let Some(foreseen) = foreseen {
             agent.chain.expect(foreseen, denied);
@@ -150,22 +148,22 @@ impl Guard {
     /// A call has reached an outcome, whichever it is (R2).
     pub fn post_execute(&mut self, call: Call, outcome: &Outcome) -> Vec<Notice> {
         let Config { repeat_tool_reminder: reminder, repeated_failure_reminder: failure, observe, .. } = &self.config;
-        let Call { agent: Some(agent), id, name: tool, arguments } = call else { return Vec::new() };
-        let (tracked, watched) = (tracks(reminder, &tool), failure.watches(&tool));
+        let Some(agent) = call.agent.as_deref() else { return Vec::new() };
+        let (tracked, watched) = (tracks(reminder, &call.name), failure.watches(&call.name));
         // A use in any case (S4).
         let agent = match tracked || watched {
-            true => Some(self.agents.get_or_insert(&agent)),
-            false => self.agents.get(&agent),
+            true => Some(self.agents.get_or_insert(agent)),
+            false => self.agents.get(agent),
         };
         let Some(Agent { chain, failures, stats, .. }) = agent else { return Vec::new() };
         stats.calls = stats.calls.saturating_add(1);
         let failed = watched.then(|| {
             let canonicalizer = &mut self.reader.canonicalizer;
-            let quoted = || preview(&canonicalizer.text(&arguments), reminder.arguments_preview_chars).into_owned();
-            failures::observe(failure, failures, &tool, outcome.status, quoted)
+            let quoted =
+                || preview(&canonicalizer.text(&call.arguments), reminder.arguments_preview_chars).into_owned();
+            failures::observe(failure, failures, &call.name, outcome.status, quoted)
         });
-        let repeated = tracked
-            .then(|| reminder::observe(reminder, chain, stats, &mut self.reader, &id, &tool, arguments, outcome));
+        let repeated = tracked.then(|| reminder::observe(reminder, chain, stats, &mut self.reader, call, outcome));
         let notices: Vec<_> = [repeated, failed].into_iter().flatten().flatten().collect();
         stats.notices = stats.notices.saturating_add(u32::try_from(notices.len()).unwrap_or_default());
         if *observe { Vec::new() } else { notices }

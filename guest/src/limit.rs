@@ -82,7 +82,14 @@ pub struct Slots {
     active: Option<u32>,
     step: Taken,
     /// Those of the turn and of the agent, where any are counted.
-    wider: Option<Box<[Taken; 2]>>,
+    wider: Option<Box<Wider>>,
+}
+
+/// Slots that outlive a step.
+#[derive(Debug, Default)]
+struct Wider {
+    turn: Taken,
+    agent: Taken,
 }
 
 /// Slots that have been taken.
@@ -96,15 +103,7 @@ struct Taken {
 
 persist!(Slots { turn, active, step, wider });
 
-impl Persist for [Taken; 2] {
-    fn write(&self, out: &mut Vec<u8>) {
-        self.iter().for_each(|taken| taken.write(out));
-    }
-
-    fn read(bytes: &mut &[u8]) -> Option<Self> {
-        Some([Taken::read(bytes)?, Taken::read(bytes)?])
-    }
-}
+persist!(Wider { turn, agent });
 
 impl Persist for Taken {
     fn write(&self, out: &mut Vec<u8>) {
@@ -142,8 +141,7 @@ impl Slots {
         self.step = Taken::default();
         let is_other = self.turn.replace(turn) != Some(turn);
         if is_other && let Some(wider) = &mut self.wider {
-            let [turn, _] = &mut **wider;
-            *turn = Taken::default();
+            wider.turn = Taken::default();
         }
         is_other
     }
@@ -163,16 +161,16 @@ impl Slots {
     fn taken(&self, span: Span) -> Option<&Taken> {
         match (span, self.wider.as_deref()) {
             (Span::Step, _) => Some(&self.step),
-            (Span::Turn, wider) => wider.map(|[turn, _]| turn),
-            (Span::Agent, wider) => wider.map(|[_, agent]| agent),
+            (Span::Turn, wider) => wider.map(|wider| &wider.turn),
+            (Span::Agent, wider) => wider.map(|wider| &wider.agent),
         }
     }
 
     fn taken_mut(&mut self, span: Span) -> &mut Taken {
         match span {
             Span::Step => &mut self.step,
-            Span::Turn => &mut self.wider.get_or_insert_default()[0],
-            Span::Agent => &mut self.wider.get_or_insert_default()[1],
+            Span::Turn => &mut self.wider.get_or_insert_default().turn,
+            Span::Agent => &mut self.wider.get_or_insert_default().agent,
         }
     }
 

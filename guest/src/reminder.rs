@@ -2,6 +2,7 @@
 
 use crate::canonical::{Canonicalizer, Key, Omitted};
 use crate::config::ReminderConfig;
+use crate::guard::Call;
 use crate::ladder::{Rung, Settings};
 use crate::persist::{Persist, persist, read_list, write_list};
 use crate::preview::preview;
@@ -221,15 +222,13 @@ pub fn foresee(
     config: &ReminderConfig,
     chain: &Chain,
     reader: &mut Reader,
-    id: &str,
-    tool: &str,
-    arguments: String,
+    Call { id, name: tool, arguments, .. }: &Call,
 ) -> Foreseen {
     let settings = config.settings_of(tool);
-    let last = chain.streaks.last().filter(|_| reader.is_recent(chain.text, tool, &arguments));
+    let last = chain.streaks.last().filter(|_| reader.is_recent(chain.text, tool, arguments));
     let (call, text) = match last {
         Some(last) => (last.call.clone(), chain.text),
-        None => (reader.identify(settings, tool, &arguments).clone(), reader.recent.keep(tool, arguments)),
+        None => (reader.identify(settings, tool, arguments).clone(), reader.recent.keep(tool, arguments.clone())),
     };
     let once = settings.siblings_once;
     let (mut rung, mut number) = (Rung::Allow, 0);
@@ -255,26 +254,24 @@ pub fn observe(
     chain: &mut Chain,
     stats: &mut Stats,
     reader: &mut Reader,
-    id: &str,
-    tool: &str,
-    arguments: String,
+    Call { id, name: tool, arguments, .. }: Call,
     outcome: &Outcome,
 ) -> Option<Notice> {
-    let settings = config.settings_of(tool);
-    let pending = chain.step.as_mut().and_then(|step| step.take_pending(id));
-    let is_last = reader.is_recent(chain.text, tool, &arguments);
-    let known = pending.as_ref().filter(|pending| reader.is_recent(pending.text, tool, &arguments));
+    let settings = config.settings_of(&tool);
+    let pending = chain.step.as_mut().and_then(|step| step.take_pending(&id));
+    let is_last = reader.is_recent(chain.text, &tool, &arguments);
+    let known = pending.as_ref().filter(|pending| reader.is_recent(pending.text, &tool, &arguments));
     if config.max_period == 1 && !settings.compare_results && !settings.siblings_once {
         match known {
             _ if is_last => chain.streaks.extend_plainly(None),
             Some(known) => chain.streaks.extend_plainly(Some(&known.call)),
-            None => chain.streaks.extend_plainly(Some(reader.identify(settings, tool, &arguments))),
+            None => chain.streaks.extend_plainly(Some(reader.identify(settings, &tool, &arguments))),
         }
     } else {
         let call = match (known, chain.streaks.last()) {
             (Some(known), _) => known.call.clone(),
             (None, Some(last)) if is_last => last.call.clone(),
-            _ => reader.identify(settings, tool, &arguments).clone(),
+            _ => reader.identify(settings, &tool, &arguments).clone(),
         };
         let unordered_in = if settings.siblings_once {
             let step = chain.step.get_or_insert_default();
@@ -287,18 +284,18 @@ pub fn observe(
         };
         let denied = outcome.status == Status::Denied && pending.as_ref().is_some_and(|pending| pending.denied);
         let result = settings.compare_results.then(|| result(settings, chain, reader, &call, outcome, denied));
-        let tool = (config.max_period > 1).then(|| cut(tool).into());
+        let tool = (config.max_period > 1).then(|| cut(&tool).into());
         chain.streaks.extend(Unit { call, result, tool, unordered_in }, config.max_period);
     }
     if let Some(longest) = chain.streaks.longest() {
         let period = u8::try_from(longest.period).unwrap_or_default();
-        stats.counted(period, longest.laps(), || name(&chain.streaks, longest, &cut(tool)));
+        stats.counted(period, longest.laps(), || name(&chain.streaks, longest, &cut(&tool)));
     }
-    let notice = notice(config, settings, &chain.streaks, &mut reader.canonicalizer, tool, &arguments);
+    let notice = notice(config, settings, &chain.streaks, &mut reader.canonicalizer, &tool, &arguments);
     chain.text = match known.and_then(|known| known.text) {
         _ if is_last => chain.text,
         Some(text) => Some(text),
-        None => reader.recent.keep(tool, arguments),
+        None => reader.recent.keep(&tool, arguments),
     };
     notice
 }

@@ -17,6 +17,16 @@ use texts::{SHAPES, SIZES, Texts};
 
 const STUB: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stub.wasm"));
 
+/// All that goes beyond the two guards, with bounds that no call reaches.
+const EVERYTHING: &str = r#"{
+    "repeatToolReminder": {
+        "results": "compare", "ignoreResultFields": ["id"], "anyResultThresholds": [4000000000], "thresholds": [4000000000], "every": 5,
+        "askAt": 4000000000, "denyAt": 4000000001, "maxPeriod": 8, "tools": [{"match": "*_status", "ignoreArguments": ["id"]}]
+    },
+    "toolCallLimit": { "agentLimits": {"edit_file": 4000000000}, "totals": {"agent": 4000000000} },
+    "repeatedFailureReminder": { "thresholds": [3] }
+}"#;
+
 fn main() {
     node::transpile(Component::embedded_bytes());
     let mut criterion = Criterion::default()
@@ -74,6 +84,17 @@ fn arguments(criterion: &mut Criterion, component: &Component, stub: &Component)
                     bencher.iter(|| native.post_execute(native_call(next(&turn, pair)), &succeeded));
                 });
             }
+            let [_, _, (_, different)] = pairs(&texts);
+            let (guard, turn) = (component.guard(EVERYTHING).unwrap(), Cell::new(false));
+            group.bench_function("everything post", |bencher| bencher.iter(|| post(&guard, next(&turn, different))));
+            let (guard, turn) = (component.guard(EVERYTHING).unwrap(), Cell::new(false));
+            group.bench_function("everything both", |bencher| {
+                bencher.iter(|| {
+                    let arguments = next(&turn, different);
+                    black_box(guard.pre_execute(&call(arguments)).unwrap());
+                    post(&guard, arguments);
+                });
+            });
             group.bench_function("ignored_any", |bencher| {
                 bencher.iter(|| serde_json::from_str::<serde::de::IgnoredAny>(black_box(&texts.call)).unwrap());
             });
@@ -97,7 +118,7 @@ fn next<'a>(turn: &Cell<bool>, [first, second]: [&'a str; 2]) -> &'a str {
 }
 
 fn post(guard: &Guard, arguments: &str) {
-    let outcome = Outcome { status: Status::Succeeded, content: None };
+    let outcome = Outcome { status: Status::Succeeded, content: Some(r#"{"ok":true,"id":7}"#) };
     black_box(guard.post_execute(&call(arguments), &outcome).unwrap());
 }
 

@@ -33,6 +33,7 @@ pub fn print(node: &Measured) {
     ]);
     let mut verdicts =
         table(["arguments", "same ÷ floor", "different ÷ (4 × IgnoredAny + floor)", "JS ÷ different", "JS ÷ same"]);
+    let mut everything = table(["arguments", "post", "pre and post", "post ÷ different", "pre and post ÷ post"]);
     for shape in SHAPES {
         for (place, (size, _)) in SIZES.iter().enumerate() {
             let group = format!("{} {size}", shape.name);
@@ -45,6 +46,14 @@ pub fn print(node: &Measured) {
             let cells =
                 [floor, same, respelled, different, native_same, native_different, ignored, js.different, js.parsed];
             times.add_row(std::iter::once(group.clone()).chain(cells.map(duration)));
+            let [post, both] = ["everything post", "everything both"].map(|name| time(&group, name));
+            everything.add_row([
+                group.clone(),
+                duration(post),
+                duration(both),
+                at_most(post / different, Some(1.3)),
+                at_most(both / post, Some(2.0)),
+            ]);
             let budget = (place >= 2).then_some(1.0);
             verdicts.add_row([
                 group,
@@ -68,7 +77,7 @@ pub fn print(node: &Measured) {
         hooks.add_row([name.to_owned(), duration(time), String::new(), verdict]);
     }
     println!(
-        "\nTimes of one call\n{times}\n\nRatios, with targets and verdicts\n{verdicts}\n\nHooks that read no arguments\n{hooks}"
+        "\nTimes of one call\n{times}\n\nRatios, with targets and verdicts\n{verdicts}\n\nWith everything on\n{everything}\n\nHooks that read no arguments\n{hooks}"
     );
     println!("\nIn Node, through jco\n{}\n\nMemory that Node keeps for each agent\n{}", calls(node), memory(node));
 }
