@@ -82,6 +82,31 @@ test('agents that take turns do not mix: only the one that made three equal call
   assert.equal(log(child).filter((line) => line === GENTLE).length, 0)
 })
 
+test('from denyAt on the reminder denies, and a poll that makes progress is silent where results are compared', async () => {
+  const { ctx } = await start({ main: [[GREP], [GREP], [GREP], [GREP], 'done'] }, [
+    [reminder, { thresholds: [9], denyAt: 3 }],
+  ])
+  const main = await agent(ctx, 'main')
+  await prompt(main)
+  assert.deepEqual(log(main), [
+    'prompt',
+    ...Array(2).fill(['call grep', 'result grep answers']).flat(),
+    ...['call grep', 'result Error: tool grep repeated 3 times with identical arguments'],
+    ...['call grep', 'result Error: tool grep repeated 4 times with identical arguments'],
+    'end completed',
+  ])
+
+  let polls = 0
+  const compared = await start({ main: [[GREP], [GREP], [GREP], [GREP], 'done'] }, [
+    [reminder, { thresholds: [2], results: 'compare' }],
+  ])
+  compared.ctx.on('tools/pre-execute', () => ({ kind: 'deny', reason: `progress ${Math.min(++polls, 3)}` }))
+  const polling = await agent(compared.ctx, 'main')
+  await prompt(polling)
+  assert.equal(log(polling).filter((line) => line.includes('notice')).length, 1)
+  assert.equal(log(polling).at(-2), GENTLE.replace('× 3', '× 2'))
+})
+
 test('a denied call still counts, whoever denied it', async () => {
   const { ctx } = await start({ main: [[GREP], [GREP], [GREP], 'done'] }, [
     [reminder, {}],

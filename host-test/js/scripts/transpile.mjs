@@ -5,7 +5,7 @@ import { componentWit, transpile as jco } from '@bytecodealliance/jco'
 import { boundMemory } from './memory.mjs'
 
 /** The interfaces that a component must export: this version of the contract. */
-const CONTRACT = ['loop-guard:plugin/guard@0.1.0', 'loop-guard:plugin/introspection@0.1.0']
+const CONTRACT = ['guard', 'introspection', 'resume'].map((name) => `loop-guard:plugin/${name}@0.1.0`)
 
 /**
  * The most memory that an instance can get, in bytes. It lies somewhat above the default of `Limits.memory`, so that an

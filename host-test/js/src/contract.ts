@@ -2,6 +2,7 @@
 
 import type * as Hooks from '../build/interfaces/loop-guard-plugin-guard.js'
 import type * as Questions from '../build/interfaces/loop-guard-plugin-introspection.js'
+import type * as Resuming from '../build/interfaces/loop-guard-plugin-resume.js'
 
 /** A step that has been proposed for an agent. */
 export interface StepStart {
@@ -74,6 +75,27 @@ export interface Needs {
   content: boolean
 }
 
+/** Something that happened to an agent beside its steps and calls: its context was compacted, or a person approved a call of it. */
+export type Event = 'compacted' | 'approved'
+
+/** What a guard has done to an agent; in a trial, what it would have done. */
+export interface Stat {
+  /** The agent. */
+  agent: string
+  /** Calls that have reached an outcome. */
+  calls: number
+  /** Notices. */
+  notices: number
+  /** Calls that a person was to decide about. */
+  asks: number
+  /** Calls that were denied. */
+  denials: number
+  /** The count of its longest streak: calls, or laps of a cycle. */
+  longest: number
+  /** That streak in one line; empty if no call was repeated. */
+  summary: string
+}
+
 /** What these sources are written for. A component whose contract differs does not compile with them. */
 interface Expected {
   guard: {
@@ -84,12 +106,18 @@ interface Expected {
     stepAborted(agent: string, turn: number, step: number): void
     turnEnded(agent: string, turn: number): void
     agentEnded(agent: string): void
+    noted(agent: string, event: Event): void
   }
   introspection: {
     describe(): string
     canonical(text: string): string
     count(agent: string): number
     explain(tool: string): string
+    stats(): Stat[]
+  }
+  resume: {
+    snapshot(): Uint8Array
+    restore(state: Uint8Array): void
   }
 }
 
@@ -118,7 +146,10 @@ export type ContractIsTheComponents = Proven<
     Same<Hooks.Notice, Notice>,
     Same<Hooks.Problem, Problem>,
     Same<Hooks.Needs, Needs>,
+    Same<Hooks.Event, Event>,
+    Same<Questions.Stat, Stat>,
     Same<typeof Hooks, Expected['guard']>,
     Same<typeof Questions, Expected['introspection']>,
+    Same<typeof Resuming, Expected['resume']>,
   ]
 >

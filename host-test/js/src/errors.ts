@@ -14,6 +14,18 @@ export class ConfigurationError extends Error {
   }
 }
 
+/** A snapshot was refused: it is damaged, of another version, or taken under another configuration. Nothing has changed. */
+export class RestoreError extends Error {
+  override readonly name = 'RestoreError'
+  /** Why, in the words of the component. */
+  readonly reason: string
+
+  constructor(reason: string) {
+    super(`the snapshot is refused: ${reason}`)
+    this.reason = reason
+  }
+}
+
 /**
  * A hook gave no answer.
  *

@@ -2,8 +2,9 @@
 
 import type * as Hooks from '../build/interfaces/loop-guard-plugin-guard.js'
 import type * as Questions from '../build/interfaces/loop-guard-plugin-introspection.js'
-import type { Decision, Needs, Notice, Outcome, Problem, Status, StepStart, ToolCall } from './contract.js'
-import { CallError, ConfigurationError } from './errors.js'
+import type * as Resuming from '../build/interfaces/loop-guard-plugin-resume.js'
+import type { Decision, Event, Needs, Notice, Outcome, Problem, Stat, Status, StepStart, ToolCall } from './contract.js'
+import { CallError, ConfigurationError, RestoreError } from './errors.js'
 import { configurationText } from './json.js'
 
 /** How much one guard may use. What goes beyond is a {@link CallError}. */
@@ -39,9 +40,11 @@ export interface Instance {
 interface Functions {
   guard: typeof Hooks
   introspection: typeof Questions
+  resume: typeof Resuming
 }
 
 const MIB = 1 << 20
+const EVENTS: readonly string[] = ['compacted', 'approved'] satisfies Event[]
 const STATUSES: readonly string[] = ['succeeded', 'failed', 'denied'] satisfies Status[]
 
 /**
@@ -139,6 +142,35 @@ export class Guard {
     this.#call('agent-ended', ({ guard }) => guard.agentEnded(agent))
   }
 
+  /** Something happened to an agent that can end its chain of repeated calls, where the configuration says so. */
+  noted(agent: string, event: Event): void {
+    this.#text('noted', 'agent', agent)
+    if (!EVENTS.includes(event)) throw new TypeError(`noted: event must be one of ${EVENTS.join(', ')}`)
+    this.#call('noted', ({ guard }) => guard.noted(agent, event))
+  }
+
+  /** All counts of all agents, as bytes for {@link restore}. */
+  snapshot(): Uint8Array {
+    return this.#call('snapshot', ({ resume }) => resume.snapshot())
+  }
+
+  /**
+   * Goes on with the counts of a snapshot in place of those that there are.
+   *
+   * @throws {RestoreError} if it is damaged, of another version, or taken under another configuration. Nothing has changed then.
+   */
+  restore(snapshot: Uint8Array): void {
+    if (!(snapshot instanceof Uint8Array)) throw new TypeError('restore: snapshot must be a Uint8Array')
+    this.#size('restore', 'snapshot', snapshot.length)
+    const refused = this.#call('restore', (functions) => restore(functions, snapshot))
+    if (refused !== undefined) throw new RestoreError(refused)
+  }
+
+  /** What the guard has done to each agent that it remembers, the one that was idle longest first. */
+  stats(): Stat[] {
+    return this.#call('stats', ({ introspection }) => introspection.stats())
+  }
+
   /** The configuration in force with its defaults filled in, as JSON text. */
   describe(): string {
     return this.#call('describe', ({ introspection }) => introspection.describe())
@@ -195,9 +227,13 @@ export class Guard {
     const limit = this.#limits.text
     // No UTF-16 code unit takes more than three bytes.
     if (text.length * 3 <= limit) return text
-    const size = sizeInBytes(text)
-    if (size <= limit) return text
-    throw new CallError(hook, `${what}: ${size} bytes, and no text of more than ${limit} is sent`)
+    this.#size(hook, what, sizeInBytes(text))
+    return text
+  }
+
+  #size(hook: string, what: string, size: number): void {
+    const limit = this.#limits.text
+    if (size > limit) throw new CallError(hook, `${what}: ${size} bytes, and no text of more than ${limit} is sent`)
   }
 
   /** Calls a function of the component: in a fresh instance if the last one is gone. A fault ends the instance. */
@@ -247,10 +283,27 @@ function configure({ guard }: Functions, config: string): Needs | Problem[] {
   try {
     return guard.configure(config)
   } catch (error) {
-    const problems: unknown = error instanceof Error && 'payload' in error ? error.payload : undefined
+    const problems = payload(error)
     if (Array.isArray(problems)) return problems
     throw error
   }
+}
+
+/** Why a snapshot is refused, if it is. */
+function restore({ resume }: Functions, snapshot: Uint8Array): string | undefined {
+  try {
+    resume.restore(snapshot)
+    return undefined
+  } catch (error) {
+    const reason = payload(error)
+    if (typeof reason === 'string') return reason
+    throw error
+  }
+}
+
+/** The error of a result, which jco throws. */
+function payload(error: unknown): unknown {
+  return error instanceof Error && 'payload' in error ? error.payload : undefined
 }
 
 /** The JSON text of a call's arguments. */

@@ -47,7 +47,7 @@ function written(content) {
 test('a component of another version of the contract is refused by name', () => {
   refused(
     component('other-version'),
-    'expected a component that exports loop-guard:plugin/guard@0.1.0 and loop-guard:plugin/introspection@0.1.0, but this one exports loop-guard:plugin/guard@0.2.0, loop-guard:plugin/introspection@0.2.0',
+    'expected a component that exports loop-guard:plugin/guard@0.1.0 and loop-guard:plugin/introspection@0.1.0 and loop-guard:plugin/resume@0.1.0, but this one exports loop-guard:plugin/guard@0.2.0, loop-guard:plugin/introspection@0.2.0, loop-guard:plugin/resume@0.2.0',
   )
 })
 

@@ -30,6 +30,7 @@ test('the package holds what runs, its types and its papers, and nothing else', 
       'README.md',
       'build/interfaces/loop-guard-plugin-guard.d.ts',
       'build/interfaces/loop-guard-plugin-introspection.d.ts',
+      'build/interfaces/loop-guard-plugin-resume.d.ts',
       'build/loop-guard.core.wasm',
       ...pair('build/loop-guard'),
       ...[
@@ -57,7 +58,7 @@ const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 const examples = [...readme.matchAll(/^```js\n([\s\S]*?)^```\n\nprints\n\n```text\n([\s\S]*?)^```/gm)]
 
 test('every example in JavaScript says what it prints', () => {
-  assert.equal(examples.length, 4)
+  assert.equal(examples.length, 5)
   assert.equal(readme.match(/^```js$/gm).length, examples.length)
 })
 

@@ -9,16 +9,17 @@
  */
 export function replay(createGuard, session) {
   const guard = createGuard(session.config ?? '{}')
+  const snapshots = new Map()
   const mismatches = []
   for (const event of session.events) {
-    const actual = answer(guard, event)
+    const actual = answer(guard, event, snapshots)
     const { line, expect: expected } = event
     if (!accepts(expected, actual)) mismatches.push({ line, expected, actual })
   }
   return mismatches
 }
 
-function answer(guard, event) {
+function answer(guard, event, snapshots) {
   const { agent, turn, step } = event
   switch (event.action) {
     case 'step':
@@ -45,6 +46,16 @@ function answer(guard, event) {
       return {}
     case 'configure':
       return { problems: problems(guard, event.config) }
+    case 'noted':
+      guard.noted(agent, event.event)
+      return {}
+    case 'snapshot':
+      snapshots.set(event.name, guard.snapshot())
+      return {}
+    case 'restore':
+      return { restored: restored(guard, damaged(snapshots.get(event.name), event)) }
+    case 'stats':
+      return { stats: guard.stats() }
     case 'count':
       return { count: guard.count(agent) }
     case 'canonical':
@@ -72,6 +83,23 @@ function problems(guard, config) {
   } catch (error) {
     if (error.problems === undefined) throw error
     return error.problems
+  }
+}
+
+/** A copy of a snapshot that was cut, or in which a bit was flipped, as an event says. */
+function damaged(snapshot, { keep, flip }) {
+  const bytes = snapshot.slice(0, keep ?? snapshot.length)
+  if (flip !== null && flip < bytes.length) bytes[flip] ^= 1
+  return bytes
+}
+
+function restored(guard, bytes) {
+  try {
+    guard.restore(bytes)
+    return 'accepted'
+  } catch (error) {
+    if (error.name !== 'RestoreError') throw error
+    return { refused: error.reason }
   }
 }
 

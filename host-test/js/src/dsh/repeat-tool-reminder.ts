@@ -1,6 +1,6 @@
 // A plugin for DeepSeek Harness that stands in for its own repeat-tool-reminder: it reminds an agent that repeats a call.
 
-import type { Notice } from '../index.js'
+import type { Guard, Notice } from '../index.js'
 import {
   Agents,
   attempt,
@@ -25,6 +25,13 @@ export interface Config {
   argumentsPreviewChars: number
   /** `false` switches the plugin off. */
   enabled?: boolean
+  /** What goes beyond the original: `results`, `every`, `askAt`, `denyAt`, `maxPeriod`, `tools` and the others of the guard. */
+  [beyond: string]: unknown
+}
+
+interface ToolResult {
+  isError?: boolean
+  content?: readonly { text?: unknown }[]
 }
 
 interface Decision {
@@ -44,24 +51,49 @@ export function apply(ctx: Context, config?: Partial<Config> | null): void {
   const guard = sectionGuard('repeatToolReminder', config)
   const log = logOf(ctx, name)
   const agents = new Agents(guard, log)
+  /** The calls in flight that this plugin denied, by their ids. */
+  const denied = new Set<string>()
 
-  ctx.on(
-    'tools/post-execute',
-    async (exec: ToolExecution, result: { isError?: boolean }, next: () => Promise<Decision>) => {
-      const notices = attempt(log, () =>
-        guard.postExecute(agents.call(exec), { status: result?.isError ? 'failed' : 'succeeded' }),
-      )
-      const decision = await next()
-      if (notices === undefined || notices.length === 0) return decision
-      return { ...decision, additionalContexts: [...notices.map(message), ...(decision.additionalContexts ?? [])] }
-    },
-  )
+  ctx.on('tools/post-execute', async (exec: ToolExecution, result: ToolResult, next: () => Promise<Decision>) => {
+    const status = denied.has(exec.callId) ? 'denied' : result?.isError ? 'failed' : 'succeeded'
+    denied.delete(exec.callId)
+    const notices = attempt(log, () => guard.postExecute(agents.call(exec), { status, content: textOf(result) }))
+    const decision = await next()
+    if (notices === undefined || notices.length === 0) return decision
+    return { ...decision, additionalContexts: [...notices.map(message), ...(decision.additionalContexts ?? [])] }
+  })
+
+  // Without these the plugin only advises, and does not stand in the way of any call.
+  if (looksAhead(guard)) {
+    ctx.on(
+      'tools/pre-execute',
+      (exec: ToolExecution, next: () => unknown) => {
+        const decision = attempt(log, () => guard.preExecute(agents.call(exec))) ?? { kind: 'allow' }
+        if (decision.kind === 'allow') return next()
+        if (decision.kind === 'deny') denied.add(exec.callId)
+        return Promise.resolve(decision)
+      },
+      { prepend: true },
+    )
+  }
 
   ctx.on('agent/pre-step', ({ agent, messages, turn, step }: Proposal, next: () => unknown) => {
     const prompted = messages.some(({ source }) => source.kind === 'user')
     attempt(log, () => guard.step({ agent: agents.id(agent), turn, step, prompted }))
     return next()
   })
+}
+
+/** Whether the configuration asks or denies before calls. */
+function looksAhead(guard: Guard): boolean {
+  const { repeatToolReminder: section } = JSON.parse(guard.describe())
+  return [section, ...(section.tools ?? [])].some(({ askAt, denyAt }) => askAt !== undefined || denyAt !== undefined)
+}
+
+/** What the model sees of a result, as text. */
+function textOf(result: ToolResult | undefined): string {
+  const blocks = result?.content ?? []
+  return blocks.map((block) => (typeof block.text === 'string' ? block.text : JSON.stringify(block))).join('\n')
 }
 
 function message({ summary, text }: Notice): object {
