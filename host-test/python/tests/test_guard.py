@@ -37,7 +37,7 @@ from loop_guard import (
 )
 
 NO_STEP = "per-step tool limit has no active agent step"
-CONTRACT = "loop-guard:plugin/guard@0.1.0 and loop-guard:plugin/introspection@0.1.0"
+CONTRACT = "loop-guard:plugin/guard@0.1.0 and loop-guard:plugin/introspection@0.1.0 and loop-guard:plugin/resume@0.1.0"
 
 
 def stub(config: object = None, **limits: Any) -> Guard:
@@ -415,7 +415,7 @@ def test_what_is_no_component_of_this_contract_is_refused_by_name(tmp_path: Path
     module = "a core module; wrap it with `wasm-tools component new` first"
     assert refused(b"\0asm\1\0\0\0") == f"not a WebAssembly component, but {module}"
     assert refused(b"\0asm\x0d\0\1\0") == f"expected a component that exports {CONTRACT}, but this one exports nothing"
-    found = "loop-guard:plugin/guard@0.2.0, loop-guard:plugin/introspection@0.2.0"
+    found = "loop-guard:plugin/guard@0.2.0, loop-guard:plugin/introspection@0.2.0, loop-guard:plugin/resume@0.2.0"
     other = built("other-version.wasm").read_bytes()
     assert refused(other) == f"expected a component that exports {CONTRACT}, but this one exports {found}"
     importing = built("importing.wasm").read_bytes()

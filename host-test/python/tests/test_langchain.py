@@ -365,6 +365,20 @@ def test_a_person_may_approve(run: Run, answer: bool) -> None:
     assert results(result["messages"])["1.1"] == (("success", "results for b") if answer else ("error", EXCEEDED))
 
 
+def test_an_approval_can_begin_a_chain_anew(run: Run) -> None:
+    asked = []
+
+    def approve(call: ToolCall, reason: str) -> bool:
+        asked.append((call.id, reason))
+        return True
+
+    config = {"repeatToolReminder": {"thresholds": [9], "askAt": 3, "resetOn": ["prompt", "approval"]}}
+    script = [*[calls(("search", {"q": "a"})) for _ in range(6)], DONE]
+    run(agent_of(ScriptedModel(script=script), Guard(config), approve=approve), "go")
+    reason = "tool search repeated 3 times with identical arguments"
+    assert [why for _, why in asked] == [reason, reason]
+
+
 def test_a_coroutine_function_may_approve_where_it_can_be_awaited() -> None:
     async def approve(*_: object) -> bool:
         await asyncio.sleep(0)

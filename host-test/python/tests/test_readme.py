@@ -23,6 +23,7 @@ PRINTED = {
     "LangChain": "",
     "OpenAI Agents SDK": "",
     "Your own host": "",
+    "Beyond reminders and quotas per step": "grep × 3\ngrep × 3\n",
     "Errors": "/maxAgents must be an integer >= 1\n"
     "/repeatToolReminder/thresholds must not be empty\n"
     "pre-execute arguments: 2000000 bytes, and no text of more than 1048576 is sent\n",

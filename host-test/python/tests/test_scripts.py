@@ -8,20 +8,33 @@ from typing import Any
 import pytest
 from support import built
 
-from loop_guard import Allow, Ask, ConfigurationError, Decision, Deny, Guard, Outcome, Status, ToolCall
+from loop_guard import (
+    Allow,
+    Ask,
+    ConfigurationError,
+    Decision,
+    Deny,
+    Event,
+    Guard,
+    Outcome,
+    RestoreError,
+    Status,
+    ToolCall,
+)
 
 SESSIONS: list[dict[str, Any]] = json.loads(built("sessions.json").read_text())
 
 
 def test_there_are_sessions() -> None:
-    assert len(SESSIONS) >= 82
+    assert len(SESSIONS) >= 115
 
 
 @pytest.mark.parametrize("session", SESSIONS, ids=lambda session: session["name"])
 def test_session(session: dict[str, Any]) -> None:
     guard = Guard(session["config"])
+    snapshots: dict[str, bytes] = {}
     for event in session["events"]:
-        actual = answer(guard, event)
+        actual = answer(guard, event, snapshots)
         accept(event["expect"], actual)
         assert actual == event["expect"], f"line {event['line']}"
 
@@ -35,7 +48,7 @@ def accept(expected: dict[str, Any], actual: dict[str, Any]) -> None:
                 notice.pop(member)
 
 
-def answer(guard: Guard, event: dict[str, Any]) -> dict[str, Any]:
+def answer(guard: Guard, event: dict[str, Any], snapshots: dict[str, bytes]) -> dict[str, Any]:
     match event["action"]:
         case "step":
             guard.step(event["agent"], event["turn"], event["step"], prompted=event["prompted"])
@@ -60,6 +73,18 @@ def answer(guard: Guard, event: dict[str, Any]) -> dict[str, Any]:
             except ConfigurationError as error:
                 return {"problems": [vars(problem) for problem in error.problems]}
             return {"problems": []}
+        case "noted":
+            guard.noted(event["agent"], Event(event["event"]))
+        case "snapshot":
+            snapshots[event["name"]] = guard.snapshot()
+        case "restore":
+            try:
+                guard.restore(damaged(snapshots[event["name"]], event["keep"], event["flip"]))
+            except RestoreError as error:
+                return {"restored": {"refused": error.reason}}
+            return {"restored": "accepted"}
+        case "stats":
+            return {"stats": [vars(stat) for stat in guard.stats()]}
         case "count":
             return {"count": guard.count(event["agent"])}
         case "canonical":
@@ -71,6 +96,14 @@ def answer(guard: Guard, event: dict[str, Any]) -> dict[str, Any]:
         case action:
             raise AssertionError(f"unknown action {action}")
     return {}
+
+
+def damaged(snapshot: bytes, keep: int | None, flip: int | None) -> bytes:
+    """A copy that was cut, or in which a bit was flipped."""
+    copy = bytearray(snapshot[:keep])
+    if flip is not None and flip < len(copy):
+        copy[flip] ^= 1
+    return bytes(copy)
 
 
 def tool_call(event: dict[str, Any]) -> ToolCall:

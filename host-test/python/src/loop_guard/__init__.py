@@ -12,10 +12,10 @@
 """
 
 from ._component import Component
-from ._errors import CallError, ConfigurationError, LoadError, LoopGuardError
+from ._errors import CallError, ConfigurationError, LoadError, LoopGuardError, RestoreError
 from ._guard import Guard
 from ._limits import Limits
-from ._types import Allow, Ask, Decision, Deny, Needs, Notice, Outcome, Problem, Status, ToolCall
+from ._types import Allow, Ask, Decision, Deny, Event, Needs, Notice, Outcome, Problem, Stat, Status, ToolCall
 
 __all__ = [
     "Allow",
@@ -25,6 +25,7 @@ __all__ = [
     "ConfigurationError",
     "Decision",
     "Deny",
+    "Event",
     "Guard",
     "Limits",
     "LoadError",
@@ -33,6 +34,8 @@ __all__ = [
     "Notice",
     "Outcome",
     "Problem",
+    "RestoreError",
+    "Stat",
     "Status",
     "ToolCall",
 ]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from wasmtime import Config, Engine, Store, WasmtimeError
 from wasmtime import component as wasm
 
-from ._contract import GUARD, INTROSPECTION, differences
+from ._contract import CONTRACT, differences
 from ._errors import LoadError
 from ._limits import Limits
 from ._signature import Signature
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TICK = 0.1
 """How often a running call is looked at, to see whether its time is over, in seconds."""
 
-_EXPORTS = f"{GUARD} and {INTROSPECTION}"
+_EXPORTS = " and ".join(CONTRACT)
 
 
 class Component:
@@ -158,7 +158,7 @@ def _check_contract(engine: Engine, component: wasm.Component) -> None:
     if imports := list(world.imports(engine)):
         raise LoadError(f"a guard imports nothing, but this component imports {', '.join(imports)}")
     exports = {name: export.ty for name, export in world.exports(engine).items()}
-    if not all(isinstance(exports.get(name), wasm.ComponentInstanceType) for name in (GUARD, INTROSPECTION)):
+    if not all(isinstance(exports.get(name), wasm.ComponentInstanceType) for name in CONTRACT):
         found = ", ".join(exports) or "nothing"
         raise LoadError(f"expected a component that exports {_EXPORTS}, but this one exports {found}")
     # What another component has beside the contract does no harm here.
@@ -172,7 +172,7 @@ def _check_contract(engine: Engine, component: wasm.Component) -> None:
 def _functions(engine: Engine, component: wasm.Component) -> dict[str, tuple[wasm.ExportIndex, Signature]]:
     functions = {}
     exports = component.type.exports(engine)
-    for name in (GUARD, INTROSPECTION):
+    for name in CONTRACT:
         interface = exports[name].ty
         within = component.get_export_index(name)
         assert isinstance(interface, wasm.ComponentInstanceType)

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Generic, Protocol, TypeVar, Union, get_args, 
 from wasmtime import Engine
 from wasmtime import component as wasm
 
-from ._types import Decision, Needs, Notice, Outcome, Problem, Status, StepStart, ToolCall
+from ._types import Decision, Event, Needs, Notice, Outcome, Problem, Stat, Status, StepStart, ToolCall
 
 _Ok = TypeVar("_Ok", covariant=True)
 _Err = TypeVar("_Err", covariant=True)
@@ -35,6 +35,7 @@ class GuardInterface(Protocol):
     def step_aborted(self, agent: str, turn: int, step: int) -> None: ...
     def turn_ended(self, agent: str, turn: int) -> None: ...
     def agent_ended(self, agent: str) -> None: ...
+    def noted(self, agent: str, event: Event) -> None: ...
 
 
 class IntrospectionInterface(Protocol):
@@ -44,10 +45,19 @@ class IntrospectionInterface(Protocol):
     def canonical(self, text: str) -> str: ...
     def count(self, agent: str) -> int: ...
     def explain(self, tool: str) -> str: ...
+    def stats(self) -> list[Stat]: ...
+
+
+class ResumeInterface(Protocol):
+    """Going on with the counts of an earlier instance."""
+
+    def snapshot(self) -> bytes: ...
+    def restore(self, state: bytes) -> Result[None, str]: ...
 
 
 GUARD = "loop-guard:plugin/guard@0.1.0"
 INTROSPECTION = "loop-guard:plugin/introspection@0.1.0"
+RESUME = "loop-guard:plugin/resume@0.1.0"
 
 _TYPES: dict[str, Any] = {
     "step-start": StepStart,
@@ -58,12 +68,16 @@ _TYPES: dict[str, Any] = {
     "notice": Notice,
     "problem": Problem,
     "needs": Needs,
+    "event": Event,
 }
 _INTERFACES: dict[str, tuple[type, dict[str, Any]]] = {
     GUARD: (GuardInterface, _TYPES),
-    INTROSPECTION: (IntrospectionInterface, {}),
+    INTROSPECTION: (IntrospectionInterface, {"stat": Stat}),
+    RESUME: (ResumeInterface, {}),
 }
-_PRIMITIVES = {str: "string", int: "u32", bool: "bool"}
+CONTRACT = tuple(_INTERFACES)
+"""The interfaces that a component must export."""
+_PRIMITIVES: dict[Any, str] = {str: "string", int: "u32", bool: "bool", bytes: "list<u8>", type(None): "_"}
 
 
 @dataclass(frozen=True)

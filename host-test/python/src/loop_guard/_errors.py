@@ -29,6 +29,20 @@ class ConfigurationError(LoopGuardError):
         return type(self), (self.problems,)
 
 
+class RestoreError(LoopGuardError):
+    """A snapshot was refused: it is damaged, of another version, or taken under another configuration. Nothing has changed."""
+
+    reason: str
+    """Why, in the words of the component."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the snapshot is refused: {reason}")
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type[RestoreError], tuple[str]]:
+        return type(self), (self.reason,)
+
+
 class CallError(LoopGuardError):
     """A hook gave no answer.
 

@@ -11,10 +11,10 @@ from wasmtime import WasmtimeError
 from wasmtime.component import Record, Variant
 
 from ._component import Component, Instance, root_cause
-from ._errors import CallError, ConfigurationError
+from ._errors import CallError, ConfigurationError, RestoreError
 from ._json import arguments_text, configuration_text
 from ._limits import Limits
-from ._types import Allow, Ask, Decision, Deny, Needs, Notice, Outcome, Problem, Status, ToolCall
+from ._types import Allow, Ask, Decision, Deny, Event, Needs, Notice, Outcome, Problem, Stat, Status, ToolCall
 
 
 class Guard:
@@ -128,6 +128,37 @@ class Guard:
         """An agent has ended; everything about it is forgotten, and the same string may name another agent."""
         self._call("agent-ended", self._text("agent-ended", "agent", agent))
 
+    def noted(self, agent: str, event: Event) -> None:
+        """Something happened to an agent that can end its chain of repeated calls, where the configuration says so."""
+        try:
+            named = Event(event).value
+        except ValueError:
+            raise ValueError(f"noted: event must be one of {', '.join(Event)}") from None
+        self._call("noted", self._text("noted", "agent", agent), named)
+
+    def snapshot(self) -> bytes:
+        """All counts of all agents, as bytes for :meth:`restore`. It takes about a microsecond for each byte."""
+        snapshot: Any = self._call("snapshot")
+        return bytes(snapshot)
+
+    def restore(self, snapshot: bytes) -> None:
+        """Goes on with the counts of a snapshot in place of those that there are.
+
+        :raises RestoreError: if it is damaged, of another version, or taken under another configuration. Nothing has
+            changed then.
+        """
+        if not isinstance(snapshot, bytes):
+            raise TypeError("restore: snapshot must be bytes")
+        self._check_size("restore", "snapshot", len(snapshot))
+        reason = self._call("restore", snapshot)
+        if reason is not None:
+            raise RestoreError(str(reason))
+
+    def stats(self) -> list[Stat]:
+        """What the guard has done to each agent that it remembers, the one that was idle longest first."""
+        stats: Any = self._call("stats")
+        return [Stat(**vars(each)) for each in stats]
+
     def describe(self) -> str:
         """The configuration in force with its defaults filled in, as JSON text."""
         return str(self._call("describe"))
@@ -161,7 +192,6 @@ class Guard:
         """A text, if it is one that may be sent; with U+FFFD for halves of surrogate pairs, which UTF-8 cannot hold."""
         if not isinstance(text, str):
             raise TypeError(f"{hook}: {what} must be a string")
-        limit = self._limits.text
         if text.isascii():
             size = len(text)
         else:
@@ -170,9 +200,13 @@ class Guard:
             except UnicodeEncodeError:
                 text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
                 size = len(text.encode())
+        self._check_size(hook, what, size)
+        return text
+
+    def _check_size(self, hook: str, what: str, size: int) -> None:
+        limit = self._limits.text
         if size > limit:
             raise CallError(hook, f"{what}: {size} bytes, and no text of more than {limit} is sent")
-        return text
 
     def _call(self, hook: str, *arguments: object) -> object:
         with self._lock:

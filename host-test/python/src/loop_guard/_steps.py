@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from ._errors import CallError
 from ._guard import Guard
-from ._types import Allow, Decision, Deny, Notice, Outcome, ToolCall
+from ._types import Allow, Decision, Deny, Event, Notice, Outcome, ToolCall
 
 _LOG = logging.getLogger("loop_guard")
 _T = TypeVar("_T")
@@ -38,6 +38,13 @@ class Step:
             if number == call.id:
                 break
         return self._decisions[call.id]
+
+    def approve(self, call: ToolCall) -> Decision:
+        """A person has approved a call that the guard asked about, which the guard is told."""
+        agent = call.agent
+        if agent is not None:
+            attempt(lambda: self._guard.noted(agent, Event.APPROVED), None)
+        return Allow()
 
     def finish(self, number: str, outcome: Outcome) -> None:
         """A call has an outcome, which is held back until those before it have theirs. The first one counts."""

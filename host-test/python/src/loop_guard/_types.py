@@ -94,6 +94,35 @@ class Notice:
     """The text for the model."""
 
 
+class Event(str, Enum):
+    """Something that happened to an agent beside its steps and calls."""
+
+    COMPACTED = "compacted"
+    """Its context was compacted: what the model saw of earlier calls is gone, or abridged."""
+    APPROVED = "approved"
+    """A person approved a call of it that was asked about."""
+
+
+@dataclass(frozen=True)
+class Stat:
+    """What a guard has done to an agent; in a trial, what it would have done."""
+
+    agent: str
+    """The agent."""
+    calls: int
+    """Calls that have reached an outcome."""
+    notices: int
+    """Notices."""
+    asks: int
+    """Calls that a person was to decide about."""
+    denials: int
+    """Calls that were denied."""
+    longest: int
+    """The count of its longest streak: calls, or laps of a cycle."""
+    summary: str
+    """That streak in one line; empty if no call was repeated."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """Something wrong in a configuration."""

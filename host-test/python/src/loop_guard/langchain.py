@@ -127,7 +127,7 @@ class LoopGuardMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
             approved = self._approve(call, decision.reason)
             if inspect.isawaitable(approved):
                 _refuse_awaitable(approved)
-            decision = Allow() if approved else decision
+            decision = step.approve(call) if approved else decision
         if not isinstance(decision, Allow):
             return self._deny(step, call, decision)
         try:
@@ -147,7 +147,7 @@ class LoopGuardMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
             approved = self._approve(call, decision.reason)
             if inspect.isawaitable(approved):
                 approved = await approved
-            decision = Allow() if approved else decision
+            decision = step.approve(call) if approved else decision
         if not isinstance(decision, Allow):
             return self._deny(step, call, decision)
         try:

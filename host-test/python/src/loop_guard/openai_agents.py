@@ -123,7 +123,7 @@ class GuardedRun(RunHooks[Any]):
         if isinstance(decision, Ask) and self._approve is not None:
             approved = self._approve(call, decision.reason)
             if await approved if inspect.isawaitable(approved) else approved:
-                decision = Allow()
+                decision = live.dispatched().approve(call)
         if isinstance(decision, Allow):
             _WITHIN.set((*_WITHIN.get(), call.id))
             return ToolGuardrailFunctionOutput.allow()
