@@ -3,6 +3,7 @@
 import type { Problem } from 'loop-guard/core'
 import { useState } from 'preact/hooks'
 import type { Settings } from './configuration.js'
+import { visible } from './text.js'
 
 interface Properties {
   settings: Settings
@@ -49,7 +50,7 @@ export function Controls({ settings, change, config, problems, tools }: Properti
           <ul>
             {problems.map(({ path, message }) => (
               <li>
-                {path !== '' && <code>{path}</code>} {message}
+                {path !== '' && <code>{visible(path)}</code>} {message}
               </li>
             ))}
           </ul>
@@ -140,7 +141,7 @@ function Limits({ limits, tools, change }: LimitsProperties) {
               change(changed)
             }}
           />
-          <span>{tool}</span>
+          <span>{visible(tool)}</span>
         </label>
       ))}
     </div>

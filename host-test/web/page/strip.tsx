@@ -1,6 +1,7 @@
 // A picture of an agent's calls: a cell for each, those that are equal in a row in one colour, with marks for what the guard would have said.
 
 import type { Call, Entry } from './replay.js'
+import { visible } from './text.js'
 
 const SIZE = 14
 const GAP = 2
@@ -23,7 +24,7 @@ export function Strip({ entries, label }: { entries: readonly Entry[]; label: st
         const y = Math.floor(place / COLUMNS) * (SIZE + GAP)
         return (
           <g transform={`translate(${x} ${y})`}>
-            <title>{`${call.call.name}, ${call.run} in a row`}</title>
+            <title>{`${visible(call.call.name)}, ${call.run} in a row`}</title>
             <rect width={SIZE} height={SIZE} rx={2} class={isRepeated ? `c${colour % HUES} s0` : 'once'} />
             <Mark call={call} />
           </g>

@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks'
 import type { Call, Entry, Step, Timeline, Totals } from './replay.js'
 import { Legend, Strip } from './strip.js'
+import { visible } from './text.js'
 
 export function Timelines({ timelines }: { timelines: readonly Timeline[] }) {
   const sum = { calls: 0, notices: 0, denied: 0, asked: 0 }
@@ -48,7 +49,7 @@ function Agent({ timeline, open }: { timeline: Timeline; open: boolean }) {
   return (
     <details class="agent" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>
-        <h3>{agent.id === agent.session ? agent.session : `${agent.session} / ${agent.id}`}</h3>{' '}
+        <h3>{visible(agent.id === agent.session ? agent.session : `${agent.session} / ${agent.id}`)}</h3>{' '}
         <span class="faint">{said(totals)}</span>
       </summary>
       {isOpen && (
@@ -137,16 +138,17 @@ function CallLine({ entry: { call, decision, status, notices, run } }: { entry: 
       <span class={`run ${run > 1 ? 'repeated' : ''}`} title={`the same call, ${run} times in a row`}>
         {run}
       </span>
-      <span class="tool">{call.name}</span> <code>{shown}</code> <span class="faint">{status ?? 'no result'}</span>
+      <span class="tool">{visible(call.name)}</span> <code>{visible(shown)}</code>{' '}
+      <span class="faint">{status ?? 'no result'}</span>
       {decision.kind !== 'allow' && (
         <p class="refused-words" data-decision={decision.kind}>
-          {decision.kind === 'deny' ? 'denied' : 'a person is asked'}: {decision.reason}
+          {decision.kind === 'deny' ? 'denied' : 'a person is asked'}: {visible(decision.reason)}
         </p>
       )}
       {notices.map(({ summary, text }) => (
         <details class="notice-text">
           <summary>
-            <span class="reminded">notice: {summary}</span>
+            <span class="reminded">notice: {visible(summary)}</span>
           </summary>
           <pre>{text}</pre>
         </details>

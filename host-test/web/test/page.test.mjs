@@ -180,6 +180,25 @@ test('what is no session says so, and what is pasted, dropped or compressed is r
   assert.deepEqual(faults, [])
 })
 
+test('what is recorded is shown, and never obeyed', async () => {
+  const { page, faults } = await visit()
+  const name = '<img src=x onerror=alert(1)>\u202e\u0007'
+  const call = { id: '1', type: 'function', function: { name, arguments: '</script><b>' } }
+  const messages = [
+    { role: 'user', content: 'go' },
+    { role: 'assistant', tool_calls: [call] },
+    { role: 'tool', tool_call_id: '1', content: 'done' },
+  ]
+  const buffer = Buffer.from(JSON.stringify({ messages }))
+  await choose(page, { name: '<i>odd.json', mimeType: 'application/json', buffer }, 'odd.json')
+  assert.equal(await page.textContent('.tool'), '<img src=x onerror=alert(1)>\\u{202e}\\u{7}')
+  assert.equal(await page.textContent('.call code'), '</script><b>')
+  assert.equal(await page.locator('main img, main i, main b').count(), 0)
+  await page.fill('.limits input', '0')
+  assert.match(await page.textContent('[data-decision=deny]'), /exceeded its per-step limit of 0$/)
+  assert.deepEqual(faults, [])
+})
+
 test('every recorded session is answered as the command answers it', async () => {
   const recorded = here('../../recorded')
   const files = readdirSync(recorded, { recursive: true, withFileTypes: true })

@@ -21,7 +21,7 @@ class Guard:
     """One instance of a component with a configuration. Its methods are the functions of the contract.
 
     Threads may share it: calls are made one after another, so that no quota slot is taken twice. A call blocks for as
-    long as it takes: a tenth of a millisecond for usual arguments, seconds for megabytes.
+    long as it takes: a tenth or two of a millisecond for usual arguments, seconds for megabytes.
 
     Every method raises a :class:`CallError` when the component traps or goes beyond its :class:`Limits`, and the
     guard can be used again at once; and a ``TypeError`` or ``ValueError`` for what the types do not allow, which changes
