@@ -5,7 +5,7 @@ use crate::config::{Config, ReminderConfig};
 use crate::explain::explain;
 use crate::failures::{self, Failures};
 use crate::ladder::Rung;
-use crate::limit::{self, NoAgent, Slots};
+use crate::limit::{self, Concerns, NoAgent, Slots};
 use crate::persist::persist;
 use crate::preview::preview;
 use crate::reminder::{self, Chain, Foreseen, Reader};
@@ -113,16 +113,18 @@ impl Guard {
     /// Whether a call may run.
     pub fn pre_execute(&mut self, call: Call) -> Decision {
         let Config { repeat_tool_reminder: reminder, tool_call_limit: limit, observe, .. } = &self.config;
+        let concerns = Concerns::of(limit, &call.name);
         let Some(agent) = call.agent.as_deref() else {
-            return in_force(*observe, limit::decide(limit, Err(NoAgent), &call.name));
+            return in_force(*observe, limit::decide(limit.on_exceeded, &concerns, Err(NoAgent), &call.name));
         };
         let looks_ahead = self.looks_ahead && tracks(reminder, &call.name);
         // A use in any case (S4).
-        let agent = match looks_ahead || limit::outlives_steps(limit, &call.name) {
+        let agent = match looks_ahead || concerns.outlive_steps() {
             true => Some(self.agents.get_or_insert(agent)),
             false => self.agents.get(agent),
         };
-        let quota = limit::decide(limit, Ok(agent.as_deref().map(|agent| &agent.slots)), &call.name);
+        let slots = agent.as_deref().map(|agent| &agent.slots);
+        let quota = limit::decide(limit.on_exceeded, &concerns, Ok(slots), &call.name);
         let Some(agent) = agent else { return in_force(*observe, quota) };
         let foreseen = looks_ahead.then(|| reminder::foresee(reminder, &agent.chain, &mut self.reader, &call));
         let (rung, number) =
@@ -137,7 +139,7 @@ impl Guard {
         let denied = matches!(decision, Decision::Deny(_)) && !observe;
         // In a trial every call runs.
         if *observe || (fits && !denied) {
-            agent.slots.take(limit, &call.name);
+            agent.slots.take(&concerns);
         }
         if let Some(foreseen) = foreseen {
             agent.chain.expect(foreseen, denied);

@@ -174,57 +174,85 @@ impl Slots {
         }
     }
 
-    /// A call runs: it takes a slot of each quota that it counts towards (Q3, B6).
-    pub fn take(&mut self, config: &LimitConfig, tool: &str) {
-        for (span, quotas) in config.spans() {
+    /// A call runs: it takes a slot of each quota that concerns it (Q3, B6).
+    pub fn take(&mut self, Concerns(concerns): &Concerns) {
+        for (span, concern) in Span::ALL.into_iter().zip(concerns) {
+            let Some(Concern { own, total }) = concern else { continue };
             let taken = self.taken_mut(span);
-            if let Some((place, _)) = quotas.limits.get(tool) {
-                taken.take(place);
+            if let Some((place, _)) = own {
+                taken.take(*place);
             }
-            if quotas.total.is_some() {
+            if total.is_some() {
                 taken.total = taken.total.saturating_add(1);
             }
         }
     }
 }
 
-/// Whether any quota concerns a tool: its own, or a total.
-pub fn concerns(config: &LimitConfig, tool: &str) -> bool {
-    config.spans().any(|(_, quotas)| quotas.concern(tool))
+/// The quotas that concern a call, of a step, a turn and an agent.
+#[derive(Debug)]
+pub struct Concerns([Option<Concern>; 3]);
+
+/// Quotas of one span that concern a call.
+#[derive(Debug)]
+struct Concern {
+    /// The place of its tool among those that are limited, and the limit.
+    own: Option<(u32, u64)>,
+    /// The limit of all tools together.
+    total: Option<u64>,
 }
 
-/// Whether a quota concerns a tool that lasts as long as its agent.
-pub fn outlives_steps(config: &LimitConfig, tool: &str) -> bool {
-    config.spans().any(|(span, quotas)| span == Span::Agent && quotas.concern(tool))
-}
-
-/// Whether a call fits all quotas (Q6, B6). `slots` are those of the agent: `Err` where the host has no agent for the call, none
-/// where the agent is not known.
-pub fn decide(config: &LimitConfig, slots: Result<Option<&Slots>, NoAgent>, tool: &str) -> Decision {
-    if !concerns(config, tool) {
-        return Decision::Allow;
+impl Concerns {
+    /// Those for a call of a tool; none if limits are not enforced.
+    pub fn of(config: &LimitConfig, tool: &str) -> Self {
+        Self(config.quotas.each_ref().map(|Quotas { limits, total }| {
+            let concern = Concern { own: limits.get(tool), total: *total };
+            Some(concern).filter(|concern| config.enabled && (concern.own.is_some() || concern.total.is_some()))
+        }))
     }
+
+    /// Whether any of them lasts as long as its agent.
+    pub fn outlive_steps(&self) -> bool {
+        matches!(self.0, [_, _, Some(_)])
+    }
+
+    fn each(&self) -> impl Iterator<Item = (Span, &Concern)> {
+        Span::ALL.into_iter().zip(&self.0).filter_map(|(span, concern)| Some((span, concern.as_ref()?)))
+    }
+}
+
+/// Whether a call of a tool fits all quotas that concern it (Q6, B6). `slots` are those of the agent: `Err` where the host has no
+/// agent for the call, none where the agent is not known.
+pub fn decide(
+    on_exceeded: OnExceeded,
+    concerns: &Concerns,
+    slots: Result<Option<&Slots>, NoAgent>,
+    tool: &str,
+) -> Decision {
+    let needs_step = match concerns.0 {
+        [None, None, None] => return Decision::Allow,
+        [None, None, Some(_)] => false,
+        _ => true,
+    };
     let Ok(slots) = slots else {
         return Decision::Deny("per-step tool limit requires an agent context".to_owned());
     };
-    let needs_step = config.spans().any(|(span, quotas)| span != Span::Agent && quotas.concern(tool));
     if needs_step && slots.is_none_or(|slots| slots.active.is_none()) {
         return Decision::Deny("per-step tool limit has no active agent step".to_owned());
     }
-    let none = Slots::default();
-    let slots = slots.unwrap_or(&none);
-    let of_tool = config.spans().filter_map(|(span, quotas)| {
-        let (place, limit) = quotas.limits.get(tool)?;
-        let taken = slots.taken(span).map(|taken| taken.by(place)).unwrap_or_default();
+    let taken = |span| slots.and_then(|slots| slots.taken(span));
+    let of_tool = concerns.each().filter_map(|(span, concern)| {
+        let (place, limit) = concern.own?;
+        let taken = taken(span).map(|taken| taken.by(place)).unwrap_or_default();
         let is_exceeded = u64::from(taken) >= limit;
         is_exceeded.then(|| (limit, format!("tool {tool} exceeded its per-{} limit of {limit}", span.name())))
     });
-    let of_all = config.spans().filter_map(|(span, quotas)| {
-        let taken = slots.taken(span).map(|taken| taken.total).unwrap_or_default();
-        let total = quotas.total.filter(|total| u64::from(taken) >= *total)?;
+    let of_all = concerns.each().filter_map(|(span, concern)| {
+        let taken = taken(span).map(|taken| taken.total).unwrap_or_default();
+        let total = concern.total.filter(|total| u64::from(taken) >= *total)?;
         Some((total, format!("tool calls exceeded the per-{} total of {total}", span.name())))
     });
-    match (of_tool.chain(of_all).next(), config.on_exceeded) {
+    match (of_tool.chain(of_all).next(), on_exceeded) {
         (None, _) => Decision::Allow,
         (Some((1.., reason)), OnExceeded::Ask) => Decision::Ask(reason),
         (Some((_, reason)), _) => Decision::Deny(reason),
@@ -237,37 +265,25 @@ pub struct NoAgent;
 
 /// The quota of a tool in a span; none if it has none (Q1).
 pub fn limit_of(config: &LimitConfig, span: Span, tool: &str) -> Option<u64> {
-    let mut quotas = config.spans().filter(|(other, _)| *other == span);
-    quotas.find_map(|(_, quotas)| quotas.limits.get(tool)).map(|(_, limit)| limit)
-}
-
-impl Quotas {
-    /// Whether they concern a tool.
-    fn concern(&self, tool: &str) -> bool {
-        self.total.is_some() || self.limits.get(tool).is_some()
-    }
-}
-
-impl LimitConfig {
-    /// The quotas that there are, in the order in which they are tried; none if they are not enforced.
-    fn spans(&self) -> impl Iterator<Item = (Span, &Quotas)> {
-        let quotas = Span::ALL.into_iter().zip(&self.quotas);
-        quotas.filter(|(_, quotas)| self.enabled && !quotas.is_empty())
-    }
+    Concerns::of(config, tool).each().find(|(other, _)| *other == span)?.1.own.map(|(_, limit)| limit)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Decision, NoAgent, Slots, decide};
+    use super::{Concerns, Decision, NoAgent, Slots};
     use crate::config::{Config, LimitConfig};
 
     /// What an agent's call is answered, which runs if it is allowed.
     fn call(config: &LimitConfig, slots: &mut Slots, tool: &str) -> Decision {
         let decision = decide(config, Ok(Some(slots)), tool);
         if decision == Decision::Allow {
-            slots.take(config, tool);
+            slots.take(&Concerns::of(config, tool));
         }
         decision
+    }
+
+    fn decide(config: &LimitConfig, slots: Result<Option<&Slots>, NoAgent>, tool: &str) -> Decision {
+        super::decide(config.on_exceeded, &Concerns::of(config, tool), slots, tool)
     }
 
     fn in_step() -> Slots {

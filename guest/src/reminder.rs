@@ -289,7 +289,7 @@ pub fn observe(
     }
     if let Some(longest) = chain.streaks.longest() {
         let period = u8::try_from(longest.period).unwrap_or_default();
-        stats.counted(period, longest.laps(), || name(&chain.streaks, longest, &cut(&tool)));
+        stats.counted(period, longest.laps(), || name(&chain.streaks, longest, cut(&tool)));
     }
     let notice = notice(config, settings, &chain.streaks, &mut reader.canonicalizer, &tool, &arguments);
     chain.text = match known.and_then(|known| known.text) {
@@ -343,8 +343,8 @@ fn notice(
 }
 
 /// The beginning of a tool's name: what is kept does not grow with names.
-fn cut(tool: &str) -> String {
-    tool.chars().take(NAME_CHARS).collect()
+fn cut(tool: &str) -> &str {
+    tool.char_indices().nth(NAME_CHARS).map_or(tool, |(end, _)| tool.get(..end).unwrap_or(tool))
 }
 
 /// What is repeated: a tool, or a cycle of several (R7, B3).

@@ -3,12 +3,15 @@
 
 #[path = "../../guest/tests/model/json.rs"]
 mod json;
+#[path = "../../guest/tests/model/ladder.rs"]
+mod ladder;
 #[path = "../../guest/tests/model/mod.rs"]
 mod model;
 
 use std::sync::OnceLock;
 
 use json::{Choices, values};
+use ladder::{CALLS, CONTENTS, Move, Said, ladders, moves};
 use loop_guard::{Component, ConfigureError, Decision, Guard, Outcome, Status, StepStart, ToolCall};
 use model::{AGENTS, Hook, Reply, Subject, TOOLS, VALUES, agree, configs, hooks};
 use proptest::prelude::*;
@@ -56,6 +59,25 @@ impl Subject for Guard {
     }
 }
 
+/// What the guard says of each move.
+fn answers(guard: &Guard, moves: &[Move]) -> Vec<Said> {
+    let answer = |next: &Move| {
+        let Move::Call { call, content } = *next else {
+            guard.step(&StepStart { agent: "a", turn: 1, step: 1, prompted: true }).unwrap();
+            return Said::default();
+        };
+        let call = ToolCall { agent: Some("a"), id: "1", name: CALLS[call], arguments: "" };
+        let (before, status) = match guard.pre_execute(&call).unwrap() {
+            Decision::Allow => (None, Status::Succeeded),
+            Decision::Ask(reason) => (Some(("ask", reason)), Status::Succeeded),
+            Decision::Deny(reason) => (Some(("deny", reason)), Status::Denied),
+        };
+        let notices = guard.post_execute(&call, &Outcome { status, content: Some(CONTENTS[content]) }).unwrap();
+        Said { before, after: notices.into_iter().map(|notice| notice.summary).collect() }
+    };
+    moves.iter().map(answer).collect()
+}
+
 /// Text of every kind: words, JSON cut anywhere, and arbitrary characters.
 fn any_text() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -75,6 +97,18 @@ proptest! {
     #[test]
     fn any_sequence_of_hooks_is_answered_as_the_model_does(config in configs(), hooks in hooks()) {
         agree(&mut guard(&config.json()), config, &hooks)?;
+    }
+
+    #[test]
+    fn b1_b2_b3_b8_any_sequence_of_calls_is_answered_as_the_ladder_has_it_with_a_restart_in_between(
+        ladder in ladders(), first in moves(), second in moves(),
+    ) {
+        let before = guard(&ladder.json());
+        let mut said = answers(&before, &first);
+        let after = guard(&ladder.json());
+        after.restore(&before.snapshot().unwrap()).unwrap();
+        said.extend(answers(&after, &second));
+        prop_assert_eq!(said, ladder.answers(&[first, second].concat()));
     }
 
     #[test]

@@ -24,13 +24,6 @@ pub struct Quotas {
     pub total: Option<u64>,
 }
 
-impl Quotas {
-    /// Whether nothing is limited.
-    pub fn is_empty(&self) -> bool {
-        self.total.is_none() && self.limits.is_empty()
-    }
-}
-
 /// What an exceeded limit does (Q9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnExceeded {

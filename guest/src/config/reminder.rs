@@ -191,25 +191,26 @@ impl Entry {
     fn read(place: &Place<'_>, section: &Settings) -> Option<Self> {
         let mut own = Overrides::default();
         let mut pattern = None;
+        let mut is_named = false;
         let mut rungs = Rungs::default();
         for (field, value) in place.members() {
             rungs.note(&field, &value);
             match &*field {
-                "match" => match value.string() {
-                    Some(source) => pattern = Some(Pattern::new(&source)),
-                    None => value.reject("must be a string"),
-                },
+                "match" => {
+                    is_named = true;
+                    match value.string() {
+                        Some(source) => pattern = Some(Pattern::new(&source)),
+                        None => value.reject("must be a string"),
+                    }
+                }
                 "ignoreArguments" => own.read_ignored_arguments(&value),
                 _ if own.read(&field, &value) => {}
                 _ => value.reject("unknown field"),
             }
-            if field == "match" && pattern.is_none() {
-                return None;
-            }
         }
         let settings = own.over(section);
         rungs.check(&settings);
-        if pattern.is_none() && place.is_object() {
+        if !is_named && place.is_object() {
             place.reject(r#"needs "match", a pattern for names of tools"#);
         }
         Some(Self { pattern: pattern?, own, settings })
