@@ -8,14 +8,16 @@ set -eu
 cd "$(dirname "$0")/.."
 target=$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+# Each copy has its guest built in a folder of its own, which nobody needs afterwards.
+marker=$scratch/began
+touch "$marker"
+trap 'find "$target/guest-of" -mindepth 1 -maxdepth 1 -newer "$marker" -exec rm -rf {} +; rm -rf "$scratch"' EXIT
 toolchain=$(rustup show active-toolchain 2>/dev/null | cut -d' ' -f1 || true)
 
 # The component of a fresh copy, under this name.
 build() {
 	mkdir -p "$scratch/$1"
 	git ls-files -z | xargs -0 cp --parents -t "$scratch/$1"
-	rm -rf "$target/wasm32-unknown-unknown/guest"
 	(
 		cd "$scratch/$1"
 		export CARGO_TARGET_DIR="$target"
