@@ -25,5 +25,5 @@ export function guardFactory(
     })
     return { functions, memory: () => memory?.buffer.byteLength ?? 0 }
   }
-  return (config = {}, limits = {}) => new Guard(start, config, limits)
+  return (config, limits) => new Guard(start, config ?? {}, limits ?? {})
 }

@@ -21,11 +21,12 @@ export interface Limits {
 /**
  * Makes a guard: an instance of its own, for any number of agents.
  *
- * @param config one JSON object, as JSON text or as a plain value; without it, the defaults. What JSON would lose
- * (undefined, NaN, a Map) is a problem, never dropped.
+ * @param config one JSON object, as JSON text or as a plain value; without it, and for null, the defaults. What JSON would
+ * lose (undefined, NaN, a Map) is a problem, never dropped.
  * @param limits what the guard may use, where it is not to be the default.
  * @throws {ConfigurationError} with all problems of the configuration.
  * @throws {CallError} if the component could not be asked.
+ * @throws {TypeError} or a {RangeError} if the limits are none.
  */
 export type CreateGuard = (config?: unknown, limits?: Partial<Limits>) => Guard
 
@@ -64,7 +65,7 @@ export class Guard {
 
   constructor(start: () => Instance, config: unknown, limits: Partial<Limits>) {
     this.#start = start
-    this.#limits = { memory: limits.memory ?? 1024 * MIB, text: limits.text ?? 32 * MIB }
+    this.#limits = checkedLimits(limits)
     const text = this.#configuration(config)
     this.#instance = this.#instantiate()
     this.#put(text)
@@ -84,6 +85,7 @@ export class Guard {
    * start anew; if a person's message enters with it, the agent's chain of repeated calls ends.
    */
   step({ agent, turn, step, prompted }: StepStart): void {
+    if (typeof prompted !== 'boolean') throw new TypeError('step: prompted must be a boolean')
     const start = {
       agent: this.#text('step', 'agent', agent),
       turn: number('step', 'turn', turn),
@@ -276,6 +278,17 @@ export class Guard {
       throw new CallError(hook, `no fresh instance could be started: ${reason(error)}`, { cause: error })
     }
   }
+}
+
+/** Limits with their defaults filled in. */
+function checkedLimits(limits: Partial<Limits>): Limits {
+  const { memory = 1024 * MIB, text = 32 * MIB, ...unknown } = limits
+  for (const name of Object.keys(unknown)) throw new TypeError(`limits: unknown field ${name}`)
+  for (const [name, bytes] of Object.entries({ memory, text })) {
+    if (typeof bytes !== 'number') throw new TypeError(`limits: ${name} must be a number`)
+    if (!(bytes > 0)) throw new RangeError(`limits: ${name} must be more than 0`)
+  }
+  return { memory, text }
 }
 
 /** What a configuration needs, or the problems for which it is rejected: jco throws these. */

@@ -12,10 +12,14 @@ const DEPTH = 128
  * `JSON.stringify` drops members that are undefined, makes null of NaN and `{}` of a Map: a limit would be gone, and
  * nobody would know. Here each of these is a problem.
  *
- * @throws {ConfigurationError} with each value that JSON would lose, and where it is.
+ * @throws {ConfigurationError} with each value that JSON would lose, and where it is; or if a text is no Unicode, of which
+ * half of a surrogate pair would become another character.
  */
 export function configurationText(config: unknown): string {
-  if (typeof config === 'string') return config
+  if (typeof config === 'string') {
+    if (config.isWellFormed()) return config
+    throw new ConfigurationError([{ path: '', message: 'the text holds half of a surrogate pair' }])
+  }
   const problems: Problem[] = []
   const text = write(config, '', [], problems)
   if (problems.length > 0) throw new ConfigurationError(problems)

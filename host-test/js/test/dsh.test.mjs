@@ -327,6 +327,24 @@ test('what the guard cannot do is logged, and calls are denied only where their 
   assert.equal(advice.warnings.length, 1)
 })
 
+test('what cannot be checked is denied by a limit of whatever kind', async () => {
+  const huge = { text: 'x'.repeat(33 << 20) }
+  for (const [config, denied] of [
+    [{ turnLimits: { grep: 9 } }, true],
+    [{ agentLimits: { grep: 9 } }, true],
+    [{ totals: { turn: 9 } }, true],
+    [{ totals: { agent: 9 }, enabled: false }, false],
+    [{ totals: {} }, false],
+    [{ turnLimits: { read: 9 } }, false],
+  ]) {
+    const { listeners } = install(limit, config)
+    const agent = {}
+    listeners['agent/pre-step'](proposal(agent), () => ({ kind: 'enter' }))
+    const decision = await listeners['tools/pre-execute'](call(agent, 'grep', huge), () => ALLOW)
+    assert.equal(decision.kind, denied ? 'deny' : 'allow', JSON.stringify(config))
+  }
+})
+
 test('applied many times, each has a state of its own', async () => {
   const agent = {}
   const all = Array.from({ length: 100 }, () => install(limit, { limits: { web_search: 1 } }).listeners)

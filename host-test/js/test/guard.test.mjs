@@ -76,7 +76,7 @@ test('without a configuration the defaults are in force', () => {
   assert.deepEqual(repeatToolReminder.thresholds, [3, 5, 8])
   assert.deepEqual(toolCallLimit.limits, {})
   assert.equal(maxAgents, 100000)
-  assert.equal(createGuard('{}').describe(), createGuard().describe())
+  for (const none of ['{}', undefined, null]) assert.equal(createGuard(none).describe(), createGuard().describe())
 })
 
 test('arguments are equal as raw text and as a value', () => {
@@ -222,6 +222,12 @@ test('a bigint is written with all its digits, for the component to judge', () =
   ])
 })
 
+test('half of a surrogate pair in the text of a configuration is a problem', () => {
+  assert.deepEqual(problems('{"toolCallLimit":{"limits":{"\ud800":1}}}'), [
+    { path: '', message: 'the text holds half of a surrogate pair' },
+  ])
+})
+
 test('halves of surrogate pairs do no harm', () => {
   const guard = createGuard({ repeatToolReminder: { thresholds: [2] } })
   assert.equal(guard.canonical('"\ud800"'), '"\ufffd"')
@@ -291,6 +297,9 @@ test('what the types do not allow is refused, and changes nothing', () => {
     guard.postExecute(call('grep'), { status: 'ok' }),
   )
   type('count: agent must be a string', () => guard.count())
+  for (const prompted of ['false', 0, null, undefined]) {
+    type('step: prompted must be a boolean', () => guard.step({ agent: 'main', turn: 1, step: 1, prompted }))
+  }
   for (const turn of [-1, 1.5, 2 ** 32, Number.NaN, '1', undefined]) {
     range('step: turn must be a whole number from 0 to 4294967295', () =>
       guard.step({ agent: 'main', turn, step: 1, prompted: true }),
@@ -300,6 +309,16 @@ test('what the types do not allow is refused, and changes nothing', () => {
   range('step-aborted: step must be a whole number from 0 to 4294967295', () => guard.stepAborted('main', 1, -1))
   assert.equal(guard.count('main'), 1)
   guard.step({ agent: 'main', turn: 2 ** 32 - 1, step: 2 ** 32 - 1, prompted: false })
+})
+
+test('limits that are none are refused', () => {
+  const type = (message, limits) => assert.throws(() => createGuard({}, limits), { name: 'TypeError', message })
+  const range = (message, limits) => assert.throws(() => createGuard({}, limits), { name: 'RangeError', message })
+  for (const bytes of [Number.NaN, 0, -1]) range('limits: text must be more than 0', { text: bytes })
+  range('limits: memory must be more than 0', { memory: Number.NaN })
+  for (const bytes of ['1000', null, 10n]) type('limits: memory must be a number', { memory: bytes })
+  type('limits: unknown field txt', { txt: 1000 })
+  for (const limits of [null, {}, { text: undefined }, { text: Number.POSITIVE_INFINITY }]) createGuard({}, limits)
 })
 
 const stubFolder = mkdtempSync(join(tmpdir(), 'loop-guard-stub-'))

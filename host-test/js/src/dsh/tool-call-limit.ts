@@ -20,6 +20,11 @@ export interface Config {
   limits: Record<string, number>
   /** What becomes of one too many: it is denied, which is the default, or a person is asked. */
   onExceeded?: 'deny' | 'ask'
+  /** Beyond the original: the calls of a tool that may run in one turn, and in the life of an agent. */
+  turnLimits?: Record<string, number>
+  agentLimits?: Record<string, number>
+  /** Beyond the original: the calls of all tools together. */
+  totals?: { step?: number; turn?: number; agent?: number }
   /** `false` switches the plugin off. */
   enabled?: boolean
 }
@@ -40,6 +45,8 @@ export function apply(ctx: Context, config?: Partial<Config> | null): void {
   const guard = sectionGuard('toolCallLimit', config)
   const log = logOf(ctx, name)
   const agents = new Agents(guard, log)
+  const { enabled, totals = {} } = JSON.parse(guard.describe()).toolCallLimit
+  const limitsAll = enabled && Object.keys(totals).length > 0
   /** A token for the newest proposal of each agent, since another one can bear the same numbers. */
   const newest = new WeakMap<object, object>()
 
@@ -63,11 +70,18 @@ export function apply(ctx: Context, config?: Partial<Config> | null): void {
       return guard.preExecute(agents.call(exec))
     } catch (error) {
       log(messageOf(error))
-      const explanation = attempt(log, () => JSON.parse(guard.explain(exec.name)))
-      if (explanation?.toolCallLimit.limit === null) return { kind: 'allow' }
+      if (isUnlimited(exec.name)) return { kind: 'allow' }
       const fault = error instanceof CallError ? error.fault : messageOf(error)
       return { kind: 'deny', reason: `the limit of tool ${exec.name} could not be checked: ${fault}` }
     }
+  }
+
+  /** Whether no limit of any kind applies to a tool. If that cannot be told, one may. */
+  const isUnlimited = (tool: string): boolean => {
+    const applies = attempt(log, () => JSON.parse(guard.explain(tool)).toolCallLimit)
+    if (limitsAll || applies === undefined) return false
+    const { limit, turnLimit, agentLimit } = applies
+    return [limit, turnLimit, agentLimit].every((limit) => limit == null)
   }
 
   ctx.on('agent/pre-step', propose, { prepend: true })
