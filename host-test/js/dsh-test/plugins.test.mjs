@@ -107,6 +107,52 @@ test('from denyAt on the reminder denies, and a poll that makes progress is sile
   assert.equal(log(polling).at(-2), GENTLE.replace('× 3', '× 2'))
 })
 
+for (const [outcome, notices] of [
+  ['allowed-once', 0],
+  ['rejected', 1],
+]) {
+  test(`where approvals end chains, a call that is ${outcome} ${notices ? 'does not' : 'does'}`, async () => {
+    const config = { thresholds: [2], resetOn: ['approval'] }
+    const { ctx, ran } = await start({ main: [[GREP], [GREP], 'done'] }, [[reminder, config]])
+    ctx.provide('approval', { request: async () => outcome })
+    ctx.on('tools/pre-execute', () => ({ kind: 'ask' }))
+    const main = await agent(ctx, 'main')
+    await prompt(main)
+    assert.equal(log(main).filter((line) => line.includes('grep × 2')).length, notices)
+    assert.equal(ran.length, notices ? 0 : 2)
+  })
+}
+
+test('an ask of the reminder that is approved ends the chain', async () => {
+  const config = { thresholds: [9], askAt: 2, resetOn: ['approval'] }
+  const { ctx, ran } = await start({ main: [[GREP], [GREP], [GREP], [GREP], 'done'] }, [[reminder, config]])
+  const requests = []
+  ctx.provide('approval', { request: async ({ reason }) => requests.push(reason) && 'allowed-once' })
+  const main = await agent(ctx, 'main')
+  await prompt(main)
+  assert.deepEqual(requests, Array(3).fill('tool grep repeated 2 times with identical arguments'))
+  assert.equal(ran.length, 4)
+})
+
+test('where compactions end chains, what takes the place of earlier messages does', async () => {
+  const script = () => ({ main: [[GREP], 'wait', [GREP], 'done'] })
+  for (const [resetOn, notices] of [
+    [['compaction'], 0],
+    [[], 1],
+  ]) {
+    const { ctx } = await start(script(), [[reminder, { thresholds: [2], resetOn }]])
+    const main = await agent(ctx, 'main')
+    await prompt(main)
+    const { session } = main.agent
+    const [{ seq }] = session.events.filter(({ type }) => type === 'user/message')
+    const surfaceOp = { op: 'replace', start: seq, end: seq }
+    session.append('user/message', injected('what happened so far'), { surfaceOp, sourceEventSeqs: [seq] })
+    main.agent.steer(injected('go on'))
+    await main.agent.whenIdle()
+    assert.equal(log(main).filter((line) => line.includes('grep × 2')).length, notices, resetOn.join())
+  }
+})
+
 test('a denied call still counts, whoever denied it', async () => {
   const { ctx } = await start({ main: [[GREP], [GREP], [GREP], 'done'] }, [
     [reminder, {}],

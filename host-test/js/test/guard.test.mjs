@@ -133,7 +133,7 @@ test('another configuration forgets all state, a rejected one changes nothing', 
   const guard = createGuard({ repeatToolReminder: { thresholds: [2] } })
   guard.postExecute(call('grep'), OK)
   const before = guard.describe()
-  for (const bad of ['{"maxAgents":0}', { maxAgents: 0 }, { maxAgents: undefined }, 'not JSON', 7, null]) {
+  for (const bad of ['{"maxAgents":0}', { maxAgents: 0 }, { maxAgents: undefined }, 'not JSON', 7, null, undefined]) {
     assert.throws(() => guard.configure(bad), ConfigurationError)
   }
   assert.equal(guard.describe(), before)

@@ -1,6 +1,6 @@
 // A plugin for DeepSeek Harness that stands in for its own repeat-tool-reminder: it reminds an agent that repeats a call.
 
-import type { Guard, Notice } from '../index.js'
+import type { Notice } from '../index.js'
 import {
   Agents,
   attempt,
@@ -34,6 +34,10 @@ interface ToolResult {
   content?: readonly { text?: unknown }[]
 }
 
+interface SessionEvent {
+  surfaceOp?: unknown
+}
+
 interface Decision {
   additionalContexts?: readonly object[]
 }
@@ -51,12 +55,16 @@ export function apply(ctx: Context, config?: Partial<Config> | null): void {
   const guard = sectionGuard('repeatToolReminder', config)
   const log = logOf(ctx, name)
   const agents = new Agents(guard, log)
-  /** The calls in flight that this plugin denied, by their ids. */
-  const denied = new Set<string>()
+  const { resetOn = [], ...section } = JSON.parse(guard.describe()).repeatToolReminder
+  /** The calls that were denied, or asked about and not approved, as far as this plugin knows. */
+  const denied = new WeakSet<object>()
+  const asked = new WeakSet<object>()
+  const approved = new WeakSet<object>()
 
   ctx.on('tools/post-execute', async (exec: ToolExecution, result: ToolResult, next: () => Promise<Decision>) => {
-    const status = denied.has(exec.callId) ? 'denied' : result?.isError ? 'failed' : 'succeeded'
-    denied.delete(exec.callId)
+    const status = denied.has(exec) || asked.has(exec) ? 'denied' : result?.isError ? 'failed' : 'succeeded'
+    const { agent } = exec
+    if (agent && approved.has(exec)) attempt(log, () => guard.noted(agents.id(agent), 'approved'))
     const notices = attempt(log, () => guard.postExecute(agents.call(exec), { status, content: textOf(result) }))
     const decision = await next()
     if (notices === undefined || notices.length === 0) return decision
@@ -64,30 +72,51 @@ export function apply(ctx: Context, config?: Partial<Config> | null): void {
   })
 
   // Without these the plugin only advises, and does not stand in the way of any call.
-  if (looksAhead(guard)) {
+  if (looksAhead(section) || resetOn.includes('approval')) {
     ctx.on(
       'tools/pre-execute',
-      (exec: ToolExecution, next: () => unknown) => {
-        const decision = attempt(log, () => guard.preExecute(agents.call(exec))) ?? { kind: 'allow' }
-        if (decision.kind === 'allow') return next()
-        if (decision.kind === 'deny') denied.add(exec.callId)
-        return Promise.resolve(decision)
+      async (exec: ToolExecution, next: () => unknown) => {
+        const own = attempt(log, () => guard.preExecute(agents.call(exec))) ?? { kind: 'allow' }
+        const decision = (own.kind === 'allow' ? await next() : own) as { kind: string }
+        if (decision.kind === 'deny') denied.add(exec)
+        if (decision.kind === 'ask') asked.add(exec)
+        return decision
       },
       { prepend: true },
     )
+    // A call that was asked about is dispatched only if it was approved.
+    ctx.on('tools/execute', (exec: ToolExecution, next: () => unknown) => {
+      if (asked.delete(exec)) approved.add(exec)
+      return next()
+    })
+  }
+
+  /** The agents whose session may be compacted. */
+  const owners = new WeakMap<object, object>()
+  if (resetOn.includes('compaction')) {
+    ctx.on('session/event', (session: object, { surfaceOp }: SessionEvent) => {
+      const agent = owners.get(session)
+      // Something takes the place of what the model saw before.
+      if (agent && typeof surfaceOp === 'object') attempt(log, () => guard.noted(agents.id(agent), 'compacted'))
+    })
   }
 
   ctx.on('agent/pre-step', ({ agent, messages, turn, step }: Proposal, next: () => unknown) => {
+    if (agent.session) owners.set(agent.session, agent)
     const prompted = messages.some(({ source }) => source.kind === 'user')
     attempt(log, () => guard.step({ agent: agents.id(agent), turn, step, prompted }))
     return next()
   })
 }
 
+interface Ladder {
+  askAt?: number
+  denyAt?: number
+}
+
 /** Whether the configuration asks or denies before calls. */
-function looksAhead(guard: Guard): boolean {
-  const { repeatToolReminder: section } = JSON.parse(guard.describe())
-  return [section, ...(section.tools ?? [])].some(({ askAt, denyAt }) => askAt !== undefined || denyAt !== undefined)
+function looksAhead({ tools = [], ...section }: Ladder & { tools?: Ladder[] }): boolean {
+  return [section, ...tools].some(({ askAt, denyAt }) => askAt !== undefined || denyAt !== undefined)
 }
 
 /** What the model sees of a result, as text. */

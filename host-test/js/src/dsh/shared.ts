@@ -22,7 +22,7 @@ export interface ToolExecution {
 
 /** What the plugins use of the proposal of a step. */
 export interface Proposal {
-  agent: object
+  agent: { session?: object }
   messages: readonly { source: { kind: string } }[]
   turn: number
   step: number
