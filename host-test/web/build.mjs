@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { componentNew, transpile } from '@bytecodealliance/jco'
 import { build } from 'esbuild'
+import { parse } from 'yaml'
 import { keepEveryCharacter } from '../js/scripts/transpile.mjs'
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
@@ -19,6 +20,16 @@ async function transpileReaders() {
   }
 }
 
+/** Bundles YAML as the value that it holds. */
+const yaml = {
+  name: 'yaml',
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /\.yaml$/ }, ({ path }) => ({
+      contents: JSON.stringify(parse(readFileSync(path, 'utf8'))),
+      loader: 'json',
+    })),
+}
+
 /** The script and the style of the page. */
 async function bundle() {
   const { outputFiles } = await build({
@@ -32,7 +43,8 @@ async function bundle() {
     legalComments: 'inline',
     // Names of characters, and bytes, are written so that no encoding can spoil them.
     charset: 'ascii',
-    loader: { '.wasm': 'binary', '.jsonl': 'binary', '.json': 'binary' },
+    loader: { '.wasm': 'binary', '.jsonl': 'binary' },
+    plugins: [yaml],
   })
   const text = (extension) => outputFiles.find(({ path }) => path.endsWith(extension)).text
   return { script: text('.js'), style: text('.css') }

@@ -8,6 +8,7 @@ import { EXAMPLES } from './examples.js'
 import type { Contents, Read, Recording } from './reader.js'
 import { replay, type Timeline } from './replay.js'
 import { type File, Source } from './source.js'
+import { Foreign } from './text.js'
 import { Timelines } from './timeline.js'
 
 export function App({ createGuard, read }: { createGuard: CreateGuard; read: Read }) {
@@ -25,8 +26,11 @@ export function App({ createGuard, read }: { createGuard: CreateGuard; read: Rea
     return () => clearTimeout(timer)
   }, [reading, read])
 
+  const tools = useMemo(() => toolsOf(contents), [contents])
+  const events = contents.recordings.reduce((sum, { events }) => sum + events.length, 0)
   const config = configuration(settings)
-  const answer = useMemo(() => ask(createGuard, config, contents.recordings), [createGuard, config, contents])
+  const replayed = useSettled(config, events > MANY_EVENTS ? PATIENCE : 0)
+  const answer = useMemo(() => ask(createGuard, replayed, contents.recordings), [createGuard, replayed, contents])
   const [last, setLast] = useState<Timeline[]>([])
   useEffect(() => {
     if (answer.timelines !== undefined) setLast(answer.timelines)
@@ -46,17 +50,25 @@ export function App({ createGuard, read }: { createGuard: CreateGuard; read: Rea
       <main>
         <Source open={setReading} />
         <Unread contents={contents} reading={reading} />
-        <Controls
-          settings={settings}
-          change={setSettings}
-          config={config}
-          problems={answer.problems}
-          tools={toolsOf(contents)}
-        />
-        <Timelines timelines={timelines} />
+        <Controls settings={settings} change={setSettings} config={config} problems={answer.problems} tools={tools} />
+        <Timelines timelines={timelines} isOld={replayed !== config} />
       </main>
     </>
   )
+}
+
+/** A replay of more events is felt: it waits until a slider rests, so many milliseconds. */
+const MANY_EVENTS = 5000
+const PATIENCE = 200
+
+/** A value, once it has not changed for some milliseconds. */
+function useSettled<T>(value: T, patience: number): T {
+  const [settled, settle] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => settle(value), patience)
+    return () => clearTimeout(timer)
+  }, [value, patience])
+  return patience === 0 ? value : settled
 }
 
 interface Answer {
@@ -95,15 +107,17 @@ function Unread({ contents, reading }: { contents: Contents; reading: File[] | u
     <>
       <p role="status" class="faint" id="read">
         {reading !== undefined
-          ? `Reading ${reading.map(({ name }) => name).join(', ')} …`
-          : contents.recordings.map(({ file, title }) => `${file} (${title})`).join(', ')}
+          ? ['Reading ', <Names names={reading.map(({ name }) => name)} />, ' …']
+          : contents.recordings.length > 0 && (
+              <Names names={contents.recordings.map(({ file, title }) => `${file} (${title})`)} />
+            )}
       </p>
       {bad.length > 0 && (
         <div role="alert" id="unread">
           <ul>
             {bad.slice(0, MOST_UNREAD).map(({ file, reason }) => (
               <li>
-                {file}: {reason}
+                <Foreign text={file} />: <Foreign text={reason} />
               </li>
             ))}
             {bad.length > MOST_UNREAD && <li>and {bad.length - MOST_UNREAD} more</li>}
@@ -115,3 +129,15 @@ function Unread({ contents, reading }: { contents: Contents; reading: File[] | u
 }
 
 const MOST_UNREAD = 10
+
+/** Some names, and how many more there are. */
+function Names({ names }: { names: readonly string[] }) {
+  return (
+    <>
+      {names.slice(0, MOST_NAMES).map((name, place) => [place > 0 && ', ', <Foreign text={name} />])}
+      {names.length > MOST_NAMES && ` and ${names.length - MOST_NAMES} more`}
+    </>
+  )
+}
+
+const MOST_NAMES = 5

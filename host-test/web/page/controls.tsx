@@ -1,9 +1,9 @@
 // The settings, and the configuration that they amount to.
 
 import type { Problem } from 'loop-guard/core'
-import { useState } from 'preact/hooks'
-import type { Settings } from './configuration.js'
-import { visible } from './text.js'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { BEYOND, type Field, recommendation, type Settings } from './configuration.js'
+import { Foreign } from './text.js'
 
 interface Properties {
   settings: Settings
@@ -15,15 +15,22 @@ interface Properties {
   tools: readonly string[]
 }
 
+/** What marks the field of a setting that has a problem. */
+type Mark = (path: string) => { 'aria-invalid'?: true; 'aria-describedby'?: string }
+
 export function Controls({ settings, change, config, problems, tools }: Properties) {
   const set = (changed: Partial<Settings>) => change({ ...settings, ...changed })
+  const mark: Mark = (at) =>
+    problems.some(({ path }) => path === at || path.startsWith(`${at}/`))
+      ? { 'aria-invalid': true, 'aria-describedby': 'problems' }
+      : {}
   return (
     <section aria-labelledby="settings">
       <h2 id="settings">Settings</h2>
       <div class="settings">
         <fieldset>
           <legend>Remind the model at this many equal calls in a row</legend>
-          <Thresholds thresholds={settings.thresholds} change={(thresholds) => set({ thresholds })} />
+          <Thresholds thresholds={settings.thresholds} change={(thresholds) => set({ thresholds })} mark={mark} />
         </fieldset>
         <fieldset>
           <legend>Tools that are watched, a pattern a line</legend>
@@ -32,7 +39,7 @@ export function Controls({ settings, change, config, problems, tools }: Properti
         </fieldset>
         <fieldset>
           <legend>Calls of a tool that may run in one step</legend>
-          <Limits limits={settings.limits} tools={tools} change={(limits) => set({ limits })} />
+          <Limits limits={settings.limits} tools={tools} change={(limits) => set({ limits })} mark={mark} />
           <label class="line">
             What exceeds a limit{' '}
             <select
@@ -45,12 +52,18 @@ export function Controls({ settings, change, config, problems, tools }: Properti
           </label>
         </fieldset>
       </div>
+      <Beyond texts={settings.beyond} change={(beyond) => set({ beyond })} mark={mark} />
       {problems.length > 0 && (
         <div role="alert" id="problems">
           <ul>
             {problems.map(({ path, message }) => (
               <li>
-                {path !== '' && <code>{visible(path)}</code>} {message}
+                {path !== '' && (
+                  <code>
+                    <Foreign text={path} />
+                  </code>
+                )}{' '}
+                <Foreign text={message} />
               </li>
             ))}
           </ul>
@@ -59,7 +72,7 @@ export function Controls({ settings, change, config, problems, tools }: Properti
       <details>
         <summary>The configuration</summary>
         <pre id="configuration">{config}</pre>
-        <Copy text={config} />
+        <Copy text={config} isBad={problems.length > 0} />
       </details>
     </section>
   )
@@ -69,7 +82,20 @@ export function Controls({ settings, change, config, problems, tools }: Properti
 const LOWEST = 2
 const HIGHEST = 20
 
-function Thresholds({ thresholds, change }: { thresholds: number[]; change: (thresholds: number[]) => void }) {
+interface ThresholdsProperties {
+  thresholds: number[]
+  change: (thresholds: number[]) => void
+  mark: Mark
+}
+
+function Thresholds({ thresholds, change, mark }: ThresholdsProperties) {
+  const add = useRef<HTMLButtonElement>(null)
+  // Three above the highest; where that is too high, the highest that is free.
+  const free = Array.from({ length: HIGHEST - LOWEST + 1 }, (_, place) => HIGHEST - place).filter(
+    (threshold) => !thresholds.includes(threshold),
+  )
+  const above = Math.max(...thresholds) + 3
+  const next = free.includes(above) ? above : free[0]
   return (
     <>
       {thresholds.map((threshold, place) => (
@@ -80,6 +106,7 @@ function Thresholds({ thresholds, change }: { thresholds: number[]; change: (thr
             max={HIGHEST}
             value={threshold}
             aria-label={`Threshold ${place + 1}`}
+            {...mark(`/repeatToolReminder/thresholds/${place}`)}
             onInput={({ currentTarget }) => change(thresholds.with(place, currentTarget.valueAsNumber))}
           />
           <output>{threshold}</output>
@@ -87,13 +114,22 @@ function Thresholds({ thresholds, change }: { thresholds: number[]; change: (thr
             type="button"
             aria-label={`Remove threshold ${place + 1}`}
             disabled={thresholds.length === 1}
-            onClick={() => change(thresholds.toSpliced(place, 1))}
+            onClick={() => {
+              // This button may go: the focus must not go with it.
+              add.current?.focus()
+              change(thresholds.toSpliced(place, 1))
+            }}
           >
             ×
           </button>
         </div>
       ))}
-      <button type="button" onClick={() => change([...thresholds, Math.min(Math.max(...thresholds) + 3, HIGHEST)])}>
+      <button
+        type="button"
+        ref={add}
+        aria-disabled={next === undefined}
+        onClick={() => next !== undefined && change([...thresholds, next])}
+      >
         Add a threshold
       </button>
     </>
@@ -116,12 +152,13 @@ function Patterns({ label, value, change }: { label: string; value: string; chan
 }
 
 interface LimitsProperties {
-  limits: ReadonlyMap<string, number>
+  limits: ReadonlyMap<string, string>
   tools: readonly string[]
-  change: (limits: ReadonlyMap<string, number>) => void
+  change: (limits: ReadonlyMap<string, string>) => void
+  mark: Mark
 }
 
-function Limits({ limits, tools, change }: LimitsProperties) {
+function Limits({ limits, tools, change, mark }: LimitsProperties) {
   // A limit stays when another session is opened that lacks its tool.
   const named = [...tools, ...[...limits.keys()].filter((tool) => !tools.includes(tool))]
   return (
@@ -129,44 +166,135 @@ function Limits({ limits, tools, change }: LimitsProperties) {
       {named.map((tool) => (
         <label class="line" key={tool}>
           <input
-            type="number"
-            min={0}
+            // A field of the type number would hide what is none.
+            type="text"
             inputMode="numeric"
             placeholder="any"
             value={limits.get(tool) ?? ''}
+            {...mark(`/toolCallLimit/limits/${tool.replaceAll('~', '~0').replaceAll('/', '~1')}`)}
             onInput={({ currentTarget }) => {
               const changed = new Map(limits)
-              if (Number.isNaN(currentTarget.valueAsNumber)) changed.delete(tool)
-              else changed.set(tool, currentTarget.valueAsNumber)
+              if (currentTarget.value === '') changed.delete(tool)
+              else changed.set(tool, currentTarget.value)
               change(changed)
             }}
           />
-          <span>{visible(tool)}</span>
+          <span>
+            <Foreign text={tool} />
+          </span>
         </label>
       ))}
     </div>
   )
 }
 
-function Copy({ text }: { text: string }) {
-  const [copied, setCopied] = useState<string>()
+interface BeyondProperties {
+  texts: Settings['beyond']
+  change: (texts: Settings['beyond']) => void
+  mark: Mark
+}
+
+function Beyond({ texts, change, mark }: BeyondProperties) {
+  return (
+    <details class="beyond">
+      <summary>Beyond the two guards</summary>
+      <p>
+        All of it is off by default.{' '}
+        <button type="button" onClick={() => change(recommendation())}>
+          Recommended
+        </button>{' '}
+        <button type="button" onClick={() => change({})}>
+          All off
+        </button>
+      </p>
+      <div class="settings">
+        {BEYOND.map(({ legend, fields }) => (
+          <fieldset>
+            <legend>{legend}</legend>
+            {fields.map((field) => (
+              <BeyondField
+                field={field}
+                text={texts[field.path] ?? ''}
+                change={(text) => change({ ...texts, [field.path]: text })}
+                mark={mark}
+              />
+            ))}
+          </fieldset>
+        ))}
+      </div>
+    </details>
+  )
+}
+
+interface BeyondFieldProperties {
+  field: Field
+  text: string
+  change: (text: string) => void
+  mark: Mark
+}
+
+function BeyondField({ field: { path, label, kind, placeholder = '' }, text, change, mark }: BeyondFieldProperties) {
+  if (typeof kind === 'object') {
+    return (
+      <label class="line">
+        <input
+          type="checkbox"
+          checked={text !== ''}
+          onInput={({ currentTarget }) => change(currentTarget.checked ? String(kind.ticked) : '')}
+        />
+        <span>{label}</span>
+      </label>
+    )
+  }
+  return (
+    <label class={kind === 'names' ? '' : 'line'}>
+      <span>{label}</span>{' '}
+      <input
+        type="text"
+        class={kind}
+        inputMode={kind === 'number' ? 'numeric' : 'text'}
+        placeholder={placeholder}
+        spellcheck={false}
+        value={text}
+        {...mark(path)}
+        onInput={({ currentTarget }) => change(currentTarget.value)}
+      />
+    </label>
+  )
+}
+
+/** How long it is said that something was copied, in milliseconds. */
+const SAID = 4000
+
+function Copy({ text, isBad }: { text: string; isBad: boolean }) {
+  const [said, say] = useState('')
+  useEffect(() => {
+    const timer = setTimeout(() => say(''), SAID)
+    return () => clearTimeout(timer)
+  }, [said])
+  // What was copied is another text.
+  useEffect(() => say(''), [text])
   const copy = async () => {
+    const but = isBad ? ', but the guard rejects this configuration' : ''
     try {
       await navigator.clipboard.writeText(text)
-      setCopied('Copied')
+      say(`Copied${but}`)
     } catch {
       // Some browsers give no clipboard to a page that was opened from a file.
       const configuration = document.getElementById('configuration')
       if (configuration !== null) getSelection()?.selectAllChildren(configuration)
-      setCopied('Selected: copy it with the keyboard')
+      say(`Selected: copy it with the keyboard${but}`)
     }
   }
   return (
-    <p>
-      <button type="button" onClick={() => void copy()}>
-        Copy
-      </button>{' '}
-      <span role="status">{copied}</span>
-    </p>
+    <>
+      {isBad && <p>The guard rejects this configuration: see the problems above.</p>}
+      <p>
+        <button type="button" onClick={() => void copy()}>
+          Copy
+        </button>{' '}
+        <span role="status">{said}</span>
+      </p>
+    </>
   )
 }

@@ -1,6 +1,6 @@
 // Brings a recorded session and a guard together: what the guard would have said, with the recorded results. An ask counts as approved.
 
-import type { CreateGuard, Decision, Notice, Outcome, Status } from 'loop-guard/core'
+import type { CreateGuard, Decision, Notice, Outcome, Stat, Status } from 'loop-guard/core'
 import type { Agent, Recording, ToolCall } from './reader.js'
 
 type Guard = ReturnType<CreateGuard>
@@ -10,6 +10,8 @@ export interface Timeline {
   agent: Agent
   entries: Entry[]
   totals: Totals
+  /** Whether the totals tell what the guard would have said, and it said nothing. */
+  isTrial: boolean
 }
 
 export type Entry = Step | Call
@@ -61,8 +63,16 @@ export function replay({ agents, events }: Recording, guard: Guard): Timeline[] 
     }
   }
   for (const player of players) player.denyWhatHasNoResult()
+  // In a trial the guard says nothing, and tells afterwards what it would have said.
+  if (JSON.parse(guard.describe()).observe) {
+    const stats = new Map(guard.stats().map((stat) => [stat.agent, stat]))
+    for (const player of players) player.try(stats.get(player.name))
+  }
   return players.map(({ timeline }) => timeline)
 }
+
+/** What an agent got that the guard does not remember. */
+const NOTHING: Stat = { agent: '', calls: 0, notices: 0, asks: 0, denials: 0, longest: 0, summary: '' }
 
 /** The keys of calls: a session is replayed each time that a setting changes. */
 const keys = new WeakMap<ToolCall, string>()
@@ -70,26 +80,26 @@ const keys = new WeakMap<ToolCall, string>()
 class Player {
   readonly timeline: Timeline
   readonly #guard: Guard
-  readonly #name: string
+  readonly name: string
   /** The calls whose result has not come, by their ids. */
   readonly #running = new Map<string, Call>()
   /** The last call, by which to tell whether the next one equals it. */
   #last: { key: string; run: number } | undefined
 
   constructor(agent: Agent, guard: Guard) {
-    this.timeline = { agent, entries: [], totals: { calls: 0, notices: 0, denied: 0, asked: 0 } }
+    this.timeline = { agent, entries: [], totals: { calls: 0, notices: 0, denied: 0, asked: 0 }, isTrial: false }
     this.#guard = guard
-    this.#name = JSON.stringify([agent.session, agent.id])
+    this.name = JSON.stringify([agent.session, agent.id])
   }
 
   step(step: Step): void {
     this.denyWhatHasNoResult()
-    this.#guard.step({ agent: this.#name, turn: step.turn, step: step.step, prompted: step.prompted })
+    this.#guard.step({ agent: this.name, turn: step.turn, step: step.step, prompted: step.prompted })
     this.timeline.entries.push(step)
   }
 
   begin(call: ToolCall): void {
-    const decision = this.#guard.preExecute({ agent: this.#name, ...call })
+    const decision = this.#guard.preExecute({ agent: this.name, ...call })
     const key = this.#key(call)
     const run = this.#last?.key === key ? this.#last.run + 1 : 1
     this.#last = { key, run }
@@ -120,13 +130,19 @@ class Player {
     const outcome: Outcome =
       decision.kind === 'deny' ? { status: 'denied', content: decision.reason } : { status: recorded, content }
     entry.status = outcome.status
-    entry.notices = this.#guard.postExecute({ agent: this.#name, ...call }, outcome)
+    entry.notices = this.#guard.postExecute({ agent: this.name, ...call }, outcome)
     this.timeline.totals.notices += entry.notices.length
+  }
+
+  /** Takes the figures of a trial. */
+  try({ notices, asks, denials }: Stat = NOTHING): void {
+    this.timeline.isTrial = true
+    Object.assign(this.timeline.totals, { notices, asked: asks, denied: denials })
   }
 
   endTurn(turn: number): void {
     this.denyWhatHasNoResult()
-    this.#guard.turnEnded(this.#name, turn)
+    this.#guard.turnEnded(this.name, turn)
   }
 
   /** A call that the guard denies has an outcome, even where the log has none. */

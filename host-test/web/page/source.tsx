@@ -28,11 +28,20 @@ export function Source({ open }: { open: (files: File[]) => void }) {
     }
   }
 
+  const take = (text: string, name: string) => {
+    open([{ name, bytes: new TextEncoder().encode(text) }])
+    setFault('')
+    setExample('')
+  }
+
   useEffect(() => {
     const allow = (event: DragEvent) => event.preventDefault()
     const drop = (event: DragEvent) => {
       event.preventDefault()
-      void choose(event.dataTransfer?.files ?? [])
+      const files = event.dataTransfer?.files ?? []
+      const text = event.dataTransfer?.getData('text/plain') ?? ''
+      if (files.length === 0 && text !== '') take(text, 'dropped text')
+      else void choose(files)
     }
     document.addEventListener('dragover', allow)
     document.addEventListener('drop', drop)
@@ -63,7 +72,7 @@ export function Source({ open }: { open: (files: File[]) => void }) {
           </select>
         </label>
         <label>
-          Files, or drop them anywhere{' '}
+          Files; or drop them, or text, anywhere{' '}
           <input type="file" multiple onChange={({ currentTarget }) => void choose(currentTarget.files ?? [])} />
         </label>
       </div>
@@ -78,14 +87,7 @@ export function Source({ open }: { open: (files: File[]) => void }) {
             onInput={({ currentTarget }) => setPasted(currentTarget.value)}
           />
         </label>
-        <button
-          type="button"
-          disabled={pasted.trim() === ''}
-          onClick={() => {
-            open([{ name: 'pasted', bytes: new TextEncoder().encode(pasted) }])
-            setExample('')
-          }}
-        >
+        <button type="button" disabled={pasted.trim() === ''} onClick={() => take(pasted, 'pasted')}>
           Read it
         </button>
       </details>

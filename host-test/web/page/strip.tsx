@@ -19,7 +19,8 @@ export function Strip({ entries, label }: { entries: readonly Entry[]; label: st
     <svg class="strip" role="img" aria-label={label} viewBox={`0 0 ${width} ${rows * (SIZE + GAP)}`} width={width}>
       {calls.map((call, place) => {
         const isRepeated = call.run > 1 || (calls[place + 1]?.run ?? 1) > 1
-        if (isRepeated && call.run === 1) colour += 1
+        // The first may stand in the midst of a row.
+        if (isRepeated && (call.run === 1 || place === 0)) colour += 1
         const x = (place % COLUMNS) * (SIZE + GAP)
         const y = Math.floor(place / COLUMNS) * (SIZE + GAP)
         return (

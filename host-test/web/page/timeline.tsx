@@ -3,9 +3,15 @@
 import { useState } from 'preact/hooks'
 import type { Call, Entry, Step, Timeline, Totals } from './replay.js'
 import { Legend, Strip } from './strip.js'
-import { visible } from './text.js'
+import { Foreign, visibleLines } from './text.js'
 
-export function Timelines({ timelines }: { timelines: readonly Timeline[] }) {
+interface Properties {
+  timelines: readonly Timeline[]
+  /** Whether newer ones are to come. */
+  isOld: boolean
+}
+
+export function Timelines({ timelines, isOld }: Properties) {
   const sum = { calls: 0, notices: 0, denied: 0, asked: 0 }
   for (const { totals } of timelines) {
     for (const figure of FIGURES) sum[figure] += totals[figure]
@@ -14,9 +20,12 @@ export function Timelines({ timelines }: { timelines: readonly Timeline[] }) {
   return (
     <section aria-labelledby="timeline">
       <h2 id="timeline">Timeline</h2>
-      <p role="status" id="totals">
+      <p role="status" id="totals" aria-busy={isOld}>
         {said(sum)}
       </p>
+      {timelines.some(({ isTrial }) => isTrial) && (
+        <p>A trial: nothing is said or denied. The figures tell what would have been.</p>
+      )}
       <Legend />
       {shown.map((timeline, place) => (
         <Agent
@@ -39,8 +48,11 @@ const MOST_AGENTS = 200
 const OPEN_AGENTS = 3
 
 function said({ calls, notices, denied, asked }: Totals): string {
-  const count = (number: number, one: string) => `${number} ${one}${number === 1 ? '' : 's'}`
-  return `${count(calls, 'call')}, ${count(notices, 'notice')}, ${denied} denied, ${asked} asked about`
+  return `${counted(calls, 'call')}, ${counted(notices, 'notice')}, ${denied} denied, ${asked} asked about`
+}
+
+function counted(number: number, one: string): string {
+  return `${number} ${one}${number === 1 ? '' : 's'}`
 }
 
 function Agent({ timeline, open }: { timeline: Timeline; open: boolean }) {
@@ -49,19 +61,72 @@ function Agent({ timeline, open }: { timeline: Timeline; open: boolean }) {
   return (
     <details class="agent" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>
-        <h3>{visible(agent.id === agent.session ? agent.session : `${agent.session} / ${agent.id}`)}</h3>{' '}
+        <h3>
+          <Foreign text={agent.id === agent.session ? agent.session : `${agent.session} / ${agent.id}`} />
+        </h3>{' '}
         <span class="faint">{said(totals)}</span>
       </summary>
-      {isOpen && (
-        <>
-          <Strip entries={entries} label={said(totals)} />
-          <ol class="entries">
-            {folded(entries).map((part) => (Array.isArray(part) ? <Folded entries={part} /> : <Line entry={part} />))}
-          </ol>
-        </>
-      )}
+      {isOpen && <Entries entries={entries} label={said(totals)} />}
     </details>
   )
+}
+
+/** More entries at once make a page slow. */
+const MOST_ENTRIES = 500
+
+/** The entries of an agent; of many, one stretch after the other. */
+function Entries({ entries, label }: { entries: readonly Entry[]; label: string }) {
+  const [chosen, choose] = useState(0)
+  const stretches: Entry[][] = []
+  for (let from = 0; from < entries.length; from += MOST_ENTRIES) {
+    stretches.push(entries.slice(from, from + MOST_ENTRIES))
+  }
+  // Another session may be shorter.
+  const at = Math.min(chosen, Math.max(stretches.length - 1, 0))
+  const shown = stretches[at] ?? []
+  return (
+    <>
+      {stretches.length > 1 && (
+        <p class="stretches">
+          <button type="button" aria-disabled={at === 0} onClick={() => choose(Math.max(at - 1, 0))}>
+            Earlier
+          </button>{' '}
+          <label>
+            Shown{' '}
+            <select value={String(at)} onChange={({ currentTarget }) => choose(Number(currentTarget.value))}>
+              {stretches.map((stretch, place) => (
+                <option value={String(place)}>{titled(stretch, place)}</option>
+              ))}
+            </select>
+          </label>{' '}
+          <button
+            type="button"
+            aria-disabled={at === stretches.length - 1}
+            onClick={() => choose(Math.min(at + 1, stretches.length - 1))}
+          >
+            Later
+          </button>{' '}
+          <span class="faint">What is shown can be searched and printed.</span>
+        </p>
+      )}
+      <Strip entries={shown} label={label} />
+      <ol class="entries">
+        {folded(shown).map((part) => (Array.isArray(part) ? <Folded entries={part} /> : <Line entry={part} />))}
+      </ol>
+    </>
+  )
+}
+
+/** Where a stretch is, and what there is to see in it. */
+function titled(stretch: readonly Entry[], place: number): string {
+  let [notices, refused] = [0, 0]
+  for (const entry of stretch) {
+    if (entry.kind !== 'call') continue
+    notices += entry.notices.length
+    if (entry.decision.kind !== 'allow') refused += 1
+  }
+  const from = place * MOST_ENTRIES
+  return `${from + 1} to ${from + stretch.length}: ${counted(notices, 'notice')}, ${refused} denied or asked about`
 }
 
 /** Stretches in which nothing is repeated, and nothing said, are folded if they are longer than this. */
@@ -138,19 +203,26 @@ function CallLine({ entry: { call, decision, status, notices, run } }: { entry: 
       <span class={`run ${run > 1 ? 'repeated' : ''}`} title={`the same call, ${run} times in a row`}>
         {run}
       </span>
-      <span class="tool">{visible(call.name)}</span> <code>{visible(shown)}</code>{' '}
+      <span class="tool">
+        <Foreign text={call.name} />
+      </span>{' '}
+      <code>
+        <Foreign text={shown} />
+      </code>{' '}
       <span class="faint">{status ?? 'no result'}</span>
       {decision.kind !== 'allow' && (
         <p class="refused-words" data-decision={decision.kind}>
-          {decision.kind === 'deny' ? 'denied' : 'a person is asked'}: {visible(decision.reason)}
+          {decision.kind === 'deny' ? 'denied' : 'a person is asked'}: <Foreign text={decision.reason} />
         </p>
       )}
       {notices.map(({ summary, text }) => (
         <details class="notice-text">
           <summary>
-            <span class="reminded">notice: {visible(summary)}</span>
+            <span class="reminded">
+              notice: <Foreign text={summary} />
+            </span>
           </summary>
-          <pre>{text}</pre>
+          <pre>{visibleLines(text)}</pre>
         </details>
       ))}
     </li>

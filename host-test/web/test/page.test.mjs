@@ -8,6 +8,7 @@ import { basename, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { gzipSync } from 'node:zlib'
+import { parse } from 'yaml'
 import { launch, obstacles, open, overflow } from './browser.mjs'
 
 const command = process.env.LOOP_GUARD ?? 'loop-guard'
@@ -70,8 +71,17 @@ test('an example is open, and a threshold that is moved moves the notice', async
   await page.click('[aria-label="Remove threshold 2"]')
   assert.deepEqual(await remarks(page), notices(2))
   assert.ok(await page.isDisabled('[aria-label="Remove threshold 1"]'))
+  // The focus is not lost with the button that went.
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Add a threshold')
   await page.click('text=Add a threshold')
   assert.deepEqual(await remarks(page), notices(2, 5))
+  // None is added twice.
+  const thresholds = () => page.$$eval('output', (outputs) => outputs.map((output) => Number(output.value)))
+  for (let count = 2; count < 19; count++) await page.click('text=Add a threshold')
+  assert.equal(await page.getAttribute('text=Add a threshold', 'aria-disabled'), 'true')
+  assert.equal(new Set(await thresholds()).size, 19)
+  assert.equal((await thresholds()).length, 19)
+  assert.equal(await page.locator('#problems').count(), 0)
   assert.deepEqual(faults, [])
 })
 
@@ -119,6 +129,150 @@ test('the configuration can be copied', async () => {
   const status = page.locator('span[role=status]')
   await status.filter({ hasText: /./ }).waitFor()
   assert.match(await status.textContent(), /^(Copied|Selected: copy it with the keyboard)$/)
+  // It is not said of another text, nor of one that is wrong, nor for ever.
+  await page.fill('label:has-text("grep") input', 'two')
+  await status.filter({ hasNotText: /./ }).waitFor({ state: 'attached' })
+  await page.click('button:has-text("Copy")')
+  await status.filter({ hasText: /, but the guard rejects this configuration$/ }).waitFor()
+  await status.filter({ hasNotText: /./ }).waitFor({ state: 'attached', timeout: 10_000 })
+})
+
+test('what is typed is neither changed nor dropped: what is no number is a problem', async () => {
+  const { page, faults } = await visit()
+  const field = page.locator('label:has-text("grep") input')
+  for (const text of ['1.5', '1e400', '-', '1e', '-1', ' ', '9007199254740993', '1000000000000000000000']) {
+    await field.fill('')
+    await field.pressSequentially(text)
+    assert.equal(await field.inputValue(), text)
+    assert.match(
+      await page.textContent('#problems'),
+      /^\/toolCallLimit\/limits\/grep must be a non-negative safe integer/,
+      text,
+    )
+    assert.equal(await field.getAttribute('aria-invalid'), 'true')
+  }
+  await field.fill('3')
+  assert.equal(await page.locator('#problems').count(), 0)
+  assert.equal(await field.getAttribute('aria-invalid'), null)
+  assert.deepEqual(faults, [])
+})
+
+/** The configuration that is shown. */
+const shownConfiguration = async (page) => JSON.parse(await page.textContent('#configuration'))
+
+test('what goes beyond the two guards is set, in force and copied', async () => {
+  const { page, faults, totals } = await visit()
+  await page.click('text=Beyond the two guards')
+  const fill = (label, text) => page.fill(`.beyond label:has-text("${label}") input`, text)
+  await fill('remind each so many calls', '1')
+  assert.equal(await totals(), '10 calls, 3 notices, 0 denied, 0 asked about')
+  await page.click('[aria-label="Remove threshold 3"]')
+  assert.equal(await totals(), '10 calls, 5 notices, 0 denied, 0 asked about')
+  await fill('Ask a person', '6')
+  await fill('Deny from', '7')
+  assert.equal(await totals(), '10 calls, 5 notices, 2 denied, 1 asked about')
+  await page.check('text=A trial')
+  assert.deepEqual(await remarks(page), [])
+  assert.equal(await totals(), '10 calls, 5 notices, 2 denied, 1 asked about')
+  await page.uncheck('text=A trial')
+  await fill('Ask a person', '7')
+  assert.match(await page.textContent('#problems'), /^\/repeatToolReminder\/(askAt|denyAt) /)
+  await fill('Ask a person', '6')
+  await page.check('text=Results are compared')
+  await page.check('text=Equal calls of one step')
+  await fill('Longest cycle', '9')
+  assert.match(await page.textContent('#problems'), /^\/repeatToolReminder\/maxPeriod /)
+  assert.equal(await page.getAttribute('label:has-text("Longest cycle") input', 'aria-invalid'), 'true')
+  await fill('Longest cycle', '8')
+  await fill('Members of results', 'id, a b')
+  await fill('whatever their results', '40,20')
+  await fill('failures of a tool', '4, 6')
+  await fill('in a step', '5')
+  await fill('in a turn', '6')
+  await fill('of an agent', '7')
+  assert.equal(await page.locator('#problems').count(), 0)
+  const expected = {
+    repeatToolReminder: {
+      thresholds: [3, 5],
+      include: [],
+      exclude: [],
+      results: 'compare',
+      ignoreResultFields: ['id', 'a b'],
+      anyResultThresholds: [40, 20],
+      maxPeriod: 8,
+      siblings: 'once',
+      every: 1,
+      askAt: 6,
+      denyAt: 7,
+    },
+    toolCallLimit: { limits: {}, onExceeded: 'deny', totals: { step: 5, turn: 6, agent: 7 } },
+    repeatedFailureReminder: { thresholds: [4, 6] },
+  }
+  assert.deepEqual(await shownConfiguration(page), expected)
+  assert.match(await totals(), /, 4 denied,/)
+  await fill('in a step', 'few')
+  assert.match(await page.textContent('#problems'), /^\/toolCallLimit\/totals\/step /)
+  await page.click('text=All off')
+  assert.deepEqual(Object.keys(await shownConfiguration(page)), ['repeatToolReminder', 'toolCallLimit'])
+  assert.equal(await page.locator('#problems').count(), 0)
+  assert.deepEqual(faults, [])
+})
+
+test('one click takes the recommended configuration', async () => {
+  const { page } = await visit()
+  await page.click('text=Beyond the two guards')
+  await page.click('button:has-text("Recommended")')
+  const { repeatToolReminder, ...others } = parse(readFileSync(here('../../recommended.yaml'), 'utf8'))
+  assert.deepEqual(others, {})
+  const { thresholds, include, exclude, ...shown } = (await shownConfiguration(page)).repeatToolReminder
+  assert.deepEqual(shown, repeatToolReminder)
+  // A poll that makes progress is silent.
+  await page.selectOption('select', { label: 'Patient with a job: a poll that makes progress' })
+  await page.waitForFunction(() => document.getElementById('read').textContent.startsWith('patient'))
+  assert.match(await page.textContent('#totals'), / 0 notices/)
+})
+
+test('of a session of 50,000 calls a stretch is shown, and all is counted', async () => {
+  const CALLS = 50_000
+  const { page, faults, totals } = await visit()
+  const messages = [{ role: 'user', content: 'go' }]
+  for (let id = 0; id < CALLS; id++) {
+    // In each hundred, fifty equal calls and fifty others.
+    const call = { name: 'grep', arguments: JSON.stringify({ id: id % 100 < 50 ? -1 : id }) }
+    messages.push({ role: 'assistant', tool_calls: [{ id: `${id}`, type: 'function', function: call }] })
+    messages.push({ role: 'tool', tool_call_id: `${id}`, content: 'done' })
+  }
+  const buffer = Buffer.from(JSON.stringify({ messages }))
+  await choose(page, { name: 'long.json', mimeType: 'application/json', buffer }, 'long.json')
+  assert.equal(await totals(), '50000 calls, 1500 notices, 0 denied, 0 asked about')
+  const elements = () => page.evaluate(() => document.querySelectorAll('*').length)
+  assert.ok((await elements()) < 6000, `${await elements()} elements`)
+
+  // A step goes with each call here.
+  assert.equal((await page.$$('.stretches option')).length, CALLS / 250)
+  assert.equal(await page.textContent('.stretches option >> nth=1'), '501 to 1000: 6 notices, 0 denied or asked about')
+  const first = () => page.textContent('.step >> nth=0')
+  const start = await first()
+  await page.click('button:has-text("Later")')
+  assert.notEqual(await first(), start)
+  assert.equal(await page.locator('.notice-text').count(), 6)
+  await page.selectOption('.stretches select', String(CALLS / 250 - 1))
+  assert.equal(await page.getAttribute('button:has-text("Later")', 'aria-disabled'), 'true')
+  assert.ok((await elements()) < 6000, `${await elements()} elements`)
+
+  // A slider that is moved is answered once it rests.
+  await page.focus('input[aria-label="Threshold 3"]')
+  for (let step = 0; step < 10; step++) await page.keyboard.press('ArrowRight')
+  assert.equal(await page.textContent('output >> nth=2'), '18')
+  await page.click('[aria-label="Remove threshold 3"]')
+  await page.waitForFunction(() => document.getElementById('totals').textContent.startsWith('50000 calls, 1000'))
+  await page.waitForSelector('#totals[aria-busy=false]')
+  // A short session has one stretch.
+  await page.selectOption('select', { label: 'Stuck on a failing grep' })
+  await page.waitForFunction(() => document.getElementById('read').textContent.startsWith('stuck'))
+  assert.equal(await page.locator('.stretches').count(), 0)
+  assert.equal(await page.locator('.call').count(), 10)
+  assert.deepEqual(faults, [])
 })
 
 test('problems are told in the words of the component, and the last answer stays', async () => {
@@ -177,12 +331,29 @@ test('what is no session says so, and what is pasted, dropped or compressed is r
   await page.waitForFunction(() => document.getElementById('read').textContent.startsWith('dropped'))
   assert.equal(await totals(), '10 calls, 3 notices, 0 denied, 0 asked about')
   assert.match(await page.textContent('#unread'), /^dropped\.jsonl:\d+: /)
+
+  const dropped = await page.evaluateHandle((text) => {
+    const data = new DataTransfer()
+    data.setData('text/plain', text)
+    return data
+  }, `${grep}`)
+  await page.dispatchEvent('body', 'drop', { dataTransfer: dropped })
+  await page.waitForFunction(() => document.getElementById('read').textContent.startsWith('dropped text'))
+  assert.equal(await totals(), '10 calls, 3 notices, 0 denied, 0 asked about')
+
+  const many = Array.from({ length: 300 }, (_, place) => ({
+    name: `${place}.jsonl`,
+    mimeType: 'text/plain',
+    buffer: Buffer.from(`${grep}`.replaceAll('stuck', `stuck-${place}`)),
+  }))
+  await choose(page, many, '0.jsonl')
+  assert.match(await page.textContent('#read'), /^0\.jsonl \([^)]*\), .* and 295 more$/)
   assert.deepEqual(faults, [])
 })
 
 test('what is recorded is shown, and never obeyed', async () => {
   const { page, faults } = await visit()
-  const name = '<img src=x onerror=alert(1)>\u202e\u0007'
+  const name = '<img src=x onerror=alert(1)>\u202e\u0007\u200e\u200f\u061c\u2028'
   const call = { id: '1', type: 'function', function: { name, arguments: '</script><b>' } }
   const messages = [
     { role: 'user', content: 'go' },
@@ -190,12 +361,26 @@ test('what is recorded is shown, and never obeyed', async () => {
     { role: 'tool', tool_call_id: '1', content: 'done' },
   ]
   const buffer = Buffer.from(JSON.stringify({ messages }))
-  await choose(page, { name: '<i>odd.json', mimeType: 'application/json', buffer }, 'odd.json')
-  assert.equal(await page.textContent('.tool'), '<img src=x onerror=alert(1)>\\u{202e}\\u{7}')
+  await choose(page, { name: '<i>odd\u202e.json', mimeType: 'application/json', buffer }, '<i>odd')
+  const shown = '<img src=x onerror=alert(1)>\\u{202e}\\u{7}\\u{200e}\\u{200f}\\u{61c}\\u{2028}'
+  assert.equal(await page.textContent('.tool'), shown)
+  assert.equal(await page.textContent('.tool bdi'), shown)
+  assert.match(await page.textContent('#read bdi'), /^<i>odd\\u\{202e\}\.json/)
   assert.equal(await page.textContent('.call code'), '</script><b>')
   assert.equal(await page.locator('main img, main i, main b').count(), 0)
   await page.fill('.limits input', '0')
   assert.match(await page.textContent('[data-decision=deny]'), /exceeded its per-step limit of 0$/)
+  await page.fill('.limits input', 'x')
+  assert.ok((await page.textContent('#problems bdi')).includes('\\u{200e}'))
+  await page.fill('.limits input', '')
+
+  // In the text of a notice, too, which has lines of its own.
+  const again = { id: '1', type: 'function', function: { name: 'grep', arguments: '"\u202e"' } }
+  const turn = [{ role: 'assistant', tool_calls: [again] }, messages[2]]
+  const rounds = Buffer.from(JSON.stringify({ messages: [messages[0], ...Array(5).fill(turn).flat()] }))
+  await choose(page, { name: 'again.json', mimeType: 'application/json', buffer: rounds }, 'again.json')
+  const text = await page.textContent('.notice-text pre >> nth=1')
+  assert.ok(text.includes('\n- arguments: "\\u{202e}"\n'), text)
   assert.deepEqual(faults, [])
 })
 
