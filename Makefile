@@ -23,7 +23,7 @@ ADVISORIES := yes
 FUZZ_SECONDS := 20
 FUZZ_TARGETS := canonical configuration hooks pattern
 
-.PHONY: help setup build demo test component js node python web hosts cost bench lint deny fuzz reproducible cargo-component clean
+.PHONY: help setup build demo test component js node python page web hosts cost bench lint deny fuzz reproducible cargo-component clean
 .DEFAULT_GOAL := help
 
 # Installs a cargo command, of which a debug build takes minutes and a release build far longer.
@@ -64,8 +64,11 @@ node: js ## Test the npm package and the plugins for DeepSeek Harness; needs Nod
 python: component ## Build and test the Python package; needs Python 3.11 or newer
 	host-test/python/check.sh
 
-web: js $(WEB_PACKAGES) ## Build the page to try the guard in, and test it and the pages of --report in a real browser, CHROMIUM
-	cd host-test/web && npm run build && npm run lint
+page: js $(WEB_PACKAGES) ## Build the page to try the guard in, host-test/web/dist/loop-guard.html; needs Node.js 20 and npm
+	cd host-test/web && npm run build
+
+web: page ## Test the page, and the pages of --report, in a real browser, CHROMIUM
+	cd host-test/web && npm run lint
 	cd host-test/web && LOOP_GUARD=$(TARGET_FOLDER)/debug/loop-guard CHROMIUM=$(CHROMIUM) npm test
 
 cost: hosts ## Measure what a call costs in each host, in one run

@@ -81,6 +81,7 @@ export const BEYOND: readonly { legend: string; fields: readonly Field[] }[] = [
         kind: 'numbers',
         placeholder: 'never',
       },
+      { path: '/observe', label: 'A trial: all is counted, nothing is said or denied', kind: { ticked: true } },
     ],
   },
   {
@@ -89,7 +90,6 @@ export const BEYOND: readonly { legend: string; fields: readonly Field[] }[] = [
       { path: `${TOTALS}/step`, label: 'in a step', kind: 'number', placeholder: 'any' },
       { path: `${TOTALS}/turn`, label: 'in a turn', kind: 'number', placeholder: 'any' },
       { path: `${TOTALS}/agent`, label: 'of an agent', kind: 'number', placeholder: 'any' },
-      { path: '/observe', label: 'A trial: all is counted, nothing is said or denied', kind: { ticked: true } },
     ],
   },
 ]

@@ -246,9 +246,10 @@ function BeyondField({ field: { path, label, kind, placeholder = '' }, text, cha
       </label>
     )
   }
+  const isLong = kind === 'names'
   return (
-    <label class={kind === 'names' ? '' : 'line'}>
-      <span>{label}</span>{' '}
+    <label class={isLong ? '' : 'line'}>
+      {isLong && label}
       <input
         type="text"
         class={kind}
@@ -259,6 +260,7 @@ function BeyondField({ field: { path, label, kind, placeholder = '' }, text, cha
         {...mark(path)}
         onInput={({ currentTarget }) => change(currentTarget.value)}
       />
+      {!isLong && <span>{label}</span>}
     </label>
   )
 }

@@ -92,7 +92,7 @@ function Entries({ entries, label }: { entries: readonly Entry[]; label: string 
             Earlier
           </button>{' '}
           <label>
-            Shown{' '}
+            Entries{' '}
             <select value={String(at)} onChange={({ currentTarget }) => choose(Number(currentTarget.value))}>
               {stretches.map((stretch, place) => (
                 <option value={String(place)}>{titled(stretch, place)}</option>
@@ -109,7 +109,7 @@ function Entries({ entries, label }: { entries: readonly Entry[]; label: string 
           <span class="faint">What is shown can be searched and printed.</span>
         </p>
       )}
-      <Strip entries={shown} label={label} />
+      <Strip entries={shown} label={stretches.length > 1 ? titled(shown, at) : label} />
       <ol class="entries">
         {folded(shown).map((part) => (Array.isArray(part) ? <Folded entries={part} /> : <Line entry={part} />))}
       </ol>
