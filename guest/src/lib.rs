@@ -19,6 +19,7 @@
 //! ```
 
 mod agents;
+mod bytes;
 mod canonical;
 mod config;
 mod explain;

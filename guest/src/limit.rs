@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::config::{LimitConfig, OnExceeded, Quotas};
-use crate::persist::{Persist, persist, read_list, write_list};
+use crate::persist::{Persist, Sink, Source, persist};
 
 /// Whether a call may run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,13 +106,13 @@ persist!(Slots { turn, active, step, wider });
 persist!(Wider { turn, agent });
 
 impl Persist for Taken {
-    fn write(&self, out: &mut Vec<u8>) {
-        write_list(&self.by_tool, out);
-        self.total.write(out);
+    fn write(&self, sink: &mut Sink) {
+        sink.list(&self.by_tool);
+        self.total.write(sink);
     }
 
-    fn read(bytes: &mut &[u8]) -> Option<Self> {
-        Some(Self { by_tool: read_list(bytes, usize::MAX)?, total: Persist::read(bytes)? })
+    fn read(source: &mut Source<'_>) -> Self {
+        Self { by_tool: source.list(usize::MAX), total: Persist::read(source) }
     }
 }
 
