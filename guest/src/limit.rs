@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::config::{LimitConfig, OnExceeded, Quotas};
+use crate::config::{LimitConfig, Quotas};
 use crate::persist::{Persist, Sink, Source, persist};
 
 /// Whether a call may run.
@@ -20,7 +20,7 @@ pub enum Decision {
 /// The number of calls for each limited tool (Q1).
 ///
 /// The map is of the same type as that of the agents, so that the component contains its code once.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// The place of each tool in `limits`.
     places: BTreeMap<Rc<str>, usize>,
@@ -43,11 +43,6 @@ impl Limits {
     fn get(&self, tool: &str) -> Option<(u32, u64)> {
         let place = *self.places.get(tool)?;
         Some((u32::try_from(place).ok()?, *self.limits.get(place)?))
-    }
-
-    /// Whether no tool has one.
-    pub fn is_empty(&self) -> bool {
-        self.limits.is_empty()
     }
 }
 
@@ -221,10 +216,10 @@ impl Concerns {
     }
 }
 
-/// Whether a call of a tool fits all quotas that concern it (Q6, B6). `slots` are those of the agent: `Err` where the host has no
+/// Whether a call of a tool fits all quotas that concern it (Q6, B6). `asks` is whether a person decides if not (Q9). `slots` are those of the agent: `Err` where the host has no
 /// agent for the call, none where the agent is not known.
 pub fn decide(
-    on_exceeded: OnExceeded,
+    asks: bool,
     concerns: &Concerns,
     slots: Result<Option<&Slots>, NoAgent>,
     tool: &str,
@@ -252,9 +247,9 @@ pub fn decide(
         let total = concern.total.filter(|total| u64::from(taken) >= *total)?;
         Some((total, format!("tool calls exceeded the per-{} total of {total}", span.name())))
     });
-    match (of_tool.chain(of_all).next(), on_exceeded) {
+    match (of_tool.chain(of_all).next(), asks) {
         (None, _) => Decision::Allow,
-        (Some((1.., reason)), OnExceeded::Ask) => Decision::Ask(reason),
+        (Some((1.., reason)), true) => Decision::Ask(reason),
         (Some((_, reason)), _) => Decision::Deny(reason),
     }
 }
@@ -283,7 +278,7 @@ mod tests {
     }
 
     fn decide(config: &LimitConfig, slots: Result<Option<&Slots>, NoAgent>, tool: &str) -> Decision {
-        super::decide(config.on_exceeded, &Concerns::of(config, tool), slots, tool)
+        super::decide(config.asks, &Concerns::of(config, tool), slots, tool)
     }
 
     fn in_step() -> Slots {

@@ -259,7 +259,7 @@ pub fn foresee(
     let once = settings.siblings_once;
     let (mut rung, mut number) = (Rung::Allow, 0);
     if settings.has_rungs() {
-        for repetition in chain.with_pending(&call, once, config.max_period).of_calls() {
+        for repetition in chain.with_pending(&call, once, config.max_period()).of_calls() {
             let due = settings.rung(repetition.laps());
             if due > rung {
                 (rung, number) = (due, repetition.current_lap());
@@ -295,7 +295,7 @@ pub fn observe(
     };
     let denied = outcome.status == Status::Denied && pending.is_some_and(|pending| pending.denied);
     let outcome = settings.compare_results.then(|| chain.outcome(&call, denied, reader.outcome(settings, outcome)));
-    chain.streaks.extend(Unit { call, outcome: outcome.flatten(), unordered_in }, config.max_period);
+    chain.streaks.extend(Unit { call, outcome: outcome.flatten(), unordered_in }, config.max_period());
     if let Some(longest) = chain.streaks.longest() {
         stats.counted(longest, || name(&chain.streaks, longest));
     }
