@@ -8,6 +8,7 @@ mod number;
 mod omitted;
 mod order;
 mod scanner;
+mod sort;
 mod string;
 
 pub use key::{Key, KeyBuffer};

@@ -28,6 +28,7 @@ pub mod guard;
 mod json;
 mod ladder;
 mod limit;
+mod names;
 mod pattern;
 mod persist;
 mod preview;

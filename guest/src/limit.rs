@@ -1,9 +1,7 @@
 //! The tool-call limit (Q1 to Q10, B6): quotas of calls in a step, in a turn, and in the life of an agent.
 
-use std::collections::BTreeMap;
-use std::rc::Rc;
-
 use crate::config::{LimitConfig, Quotas};
+use crate::names::Names;
 use crate::persist::{Persist, Sink, Source, persist};
 
 /// Whether a call may run.
@@ -18,12 +16,10 @@ pub enum Decision {
 }
 
 /// The number of calls for each limited tool (Q1).
-///
-/// The map is of the same type as that of the agents, so that the component contains its code once.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// The place of each tool in `limits`.
-    places: BTreeMap<Rc<str>, usize>,
+    places: Names,
     limits: Vec<u64>,
 }
 
@@ -36,12 +32,12 @@ impl Limits {
 
     /// The tools that have a limit, in the order of their names, and their limits.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.places.iter().filter_map(|(tool, place)| Some((&**tool, *self.limits.get(*place)?)))
+        self.places.iter().filter_map(|(tool, place)| Some((tool, *self.limits.get(place)?)))
     }
 
     /// The place and the limit of a tool that has one.
     fn get(&self, tool: &str) -> Option<(u32, u64)> {
-        let place = *self.places.get(tool)?;
+        let place = self.places.get(tool)?;
         Some((u32::try_from(place).ok()?, *self.limits.get(place)?))
     }
 }

@@ -1,12 +1,12 @@
 //! Reads a JSON document place by place, and notes what is wrong where.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::vec;
 
 use super::{Problem, parts};
 use crate::canonical::{self, Invalid, MAX_DEPTH, Number, Reason};
+use crate::names::Names;
 
 /// So many problems are reported; a document of megabytes can have millions.
 const MAX_PROBLEMS: usize = 1000;
@@ -153,15 +153,13 @@ impl<'a> Iterator for Members<'a> {
 }
 
 /// The names that have been seen.
-///
-/// A set would do, but this map is of the same type as that of the agents: the component contains its code once.
 #[derive(Default)]
-pub struct Seen(BTreeMap<Rc<str>, usize>);
+pub struct Seen(Names);
 
 impl Seen {
     /// Whether a name is seen for the first time.
     pub fn is_new(&mut self, name: &str) -> bool {
-        self.0.insert(name.into(), 0).is_none()
+        self.0.insert(name.into(), 0)
     }
 }
 
