@@ -167,9 +167,8 @@ mod tests {
     #[test]
     fn b1_members_of_results_are_left_out_at_any_depth() {
         let names = names(&["id"]);
-        let outcome = |status: &str, content: &str, omitted| {
-            Canonicalizer::default().outcome(status, content, omitted).to_key()
-        };
+        let outcome =
+            |status: &str, content: &str, omitted| Canonicalizer::default().outcome(status, content, omitted).to_key();
         let without = |content: &str| outcome("failed", content, Omitted::Anywhere(&names));
         assert_eq!(without(r#"{"ok":true,"id":1}"#), without(r#"{"id":2,"ok":true}"#));
         assert_eq!(without(r#"[{"a":{"id":1,"b":[{"id":2}]}}]"#), without(r#"[{"a":{"b":[{}]}}]"#));

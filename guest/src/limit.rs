@@ -214,12 +214,7 @@ impl Concerns {
 
 /// Whether a call of a tool fits all quotas that concern it (Q6, B6). `asks` is whether a person decides if not (Q9). `slots` are those of the agent: `Err` where the host has no
 /// agent for the call, none where the agent is not known.
-pub fn decide(
-    asks: bool,
-    concerns: &Concerns,
-    slots: Result<Option<&Slots>, NoAgent>,
-    tool: &str,
-) -> Decision {
+pub fn decide(asks: bool, concerns: &Concerns, slots: Result<Option<&Slots>, NoAgent>, tool: &str) -> Decision {
     let needs_step = match concerns.0 {
         [None, None, None] => return Decision::Allow,
         [None, None, Some(_)] => false,

@@ -74,7 +74,9 @@ impl Names {
 
     /// Makes one chunk of two neighbours that have become small.
     fn join(&mut self, first: usize) {
-        let Some([one, next]) = self.chunks.get_mut(first..).and_then(|chunks| chunks.first_chunk_mut()) else { return };
+        let Some([one, next]) = self.chunks.get_mut(first..).and_then(|chunks| chunks.first_chunk_mut()) else {
+            return;
+        };
         if one.len() + next.len() <= MOST_IN_CHUNK / 2 {
             one.append(next);
             self.chunks.remove(first + 1);

@@ -178,12 +178,11 @@ impl Chain {
 
     /// The last call or a pending one, if it was written in just this way, and its text.
     fn recent(&self, pending: Option<&Pending>, reader: &Reader, tool: &str, arguments: &str) -> Option<(Key, Ticket)> {
-        let last = self.streaks.last().map(|last| (&last.call, self.text));
-        let pending = pending.map(|pending| (&pending.call, pending.text));
-        let (call, text) = [last, pending].into_iter().flatten().find(|(_, text)| {
-            text.is_some_and(|text| reader.recent.is_same(text, tool, arguments))
-        })?;
-        Some((call.clone(), text?))
+        let is_same = |text: Option<Ticket>| text.filter(|text| reader.recent.is_same(*text, tool, arguments));
+        if let (Some(last), Some(text)) = (self.streaks.last(), is_same(self.text)) {
+            return Some((last.call.clone(), text));
+        }
+        pending.and_then(|pending| Some((pending.call.clone(), is_same(pending.text)?)))
     }
 
     /// What tells the outcome of a call from others (B1). One that this guard denied goes on with its streak.

@@ -69,9 +69,10 @@ impl Key {
 
     /// The name of the call's tool, so far as a cycle quotes it.
     pub fn tool(&self) -> &str {
-        let tool = self.0.split_first_chunk().and_then(|([_, low, high], rest)| {
-            rest.get(..u16::from_le_bytes([*low, *high]).into())
-        });
+        let tool = self
+            .0
+            .split_first_chunk()
+            .and_then(|([_, low, high], rest)| rest.get(..u16::from_le_bytes([*low, *high]).into()));
         tool.and_then(|tool| std::str::from_utf8(tool).ok()).map(quoted).unwrap_or_default()
     }
 }

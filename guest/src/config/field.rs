@@ -179,12 +179,10 @@ impl Value<'_> {
                 limits.iter().for_each(|(tool, limit)| object.push(tool, &limit.to_string()));
                 object.finish()
             }
-            Self::Patterns(patterns) => {
-                json::list(&mut patterns.iter().map(|pattern| json::string(pattern.source())))
-            }
+            Self::Patterns(patterns) => json::list(&mut patterns.iter().map(|pattern| json::string(pattern.source()))),
             Self::Pattern(pattern) => json::string(pattern.as_ref()?.source()),
             Self::MemberNames(names) => json::list(&mut names.iter()),
-            Self::ResetOn(reset_on) => json::list(&mut reset_on.names().map(json::string)),
+            Self::ResetOn(reset_on) => json::list(&mut reset_on.names().into_iter().map(json::string)),
             Self::Text(text) => json::string(text.source()),
             Self::Entries(entries) => json::list(&mut entries.iter().map(Entry::to_json)),
             Self::Object(fields) => {
@@ -197,14 +195,15 @@ impl Value<'_> {
 }
 
 fn strings(place: &Place<'_>) -> Vec<String> {
-    let read = |element: Place<'_>| {
-        let string = element.string();
-        if string.is_none() {
-            element.reject("must be a string");
+    let mut strings = Vec::new();
+    let Some(elements) = place.elements("must be an array of strings") else { return strings };
+    for element in elements {
+        match element.string() {
+            Some(string) => strings.push(string),
+            None => element.reject("must be a string"),
         }
-        string
-    };
-    place.elements("must be an array of strings").into_iter().flatten().filter_map(read).collect()
+    }
+    strings
 }
 
 fn read_thresholds(place: &Place<'_>, least: usize) -> Option<Vec<u64>> {

@@ -66,8 +66,14 @@ impl ResetOn {
     }
 
     /// What is chosen.
-    pub(super) fn names(mut self) -> impl Iterator<Item = &'static str> {
-        self.flags().map(|(name, resets)| Some(name).filter(|_| *resets)).into_iter().flatten()
+    pub(super) fn names(mut self) -> Vec<&'static str> {
+        let mut names = Vec::new();
+        for (name, resets) in self.flags() {
+            if *resets {
+                names.push(name);
+            }
+        }
+        names
     }
 
     pub(super) fn read(&mut self, place: &Place<'_>) {
@@ -154,8 +160,11 @@ impl Section for ReminderConfig {
         let given = field::read(place.members(), self.fields());
         check_rungs(&given, &self.settings);
         // They need the settings of the section, which may come behind them.
-        let entries = given.place("tools").and_then(|tools| tools.elements("must be an array of objects"));
-        self.tools = entries.into_iter().flatten().filter_map(|place| Entry::read(&place, &self.settings)).collect();
+        if let Some(entries) = given.place("tools").and_then(|tools| tools.elements("must be an array of objects")) {
+            for place in entries {
+                self.tools.extend(Entry::read(&place, &self.settings));
+            }
+        }
     }
 
     fn to_json(&mut self) -> String {
