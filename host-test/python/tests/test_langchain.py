@@ -26,7 +26,7 @@ from langgraph.types import Command, interrupt
 from pydantic import PrivateAttr
 from support import GENTLE, built
 
-from loop_guard import Component, Guard, Limits, ToolCall
+from loop_guard import Component, Event, Guard, Limits, ToolCall
 from loop_guard.langchain import LoopGuardMiddleware
 
 EXCEEDED = "tool search exceeded its per-step limit of 1"
@@ -109,6 +109,10 @@ class Recording(Guard):
     def post_execute(self, call: ToolCall, outcome: Any) -> Any:
         self.log.append(f"post {call.id} {outcome.status.value}")
         return super().post_execute(call, outcome)
+
+    def noted(self, agent: str, event: Event) -> None:
+        self.log.append(f"noted {event.value}")
+        super().noted(agent, event)
 
     def turn_ended(self, agent: str, turn: int) -> None:
         self.log.append(f"turn {turn} ended")
