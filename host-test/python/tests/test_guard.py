@@ -276,6 +276,16 @@ def test_a_snapshot_is_copied_at_once() -> None:
     assert other.count("7") == 1
 
 
+def test_a_snapshot_that_wasmtime_does_not_let_through_says_so() -> None:
+    guard = Guard()
+    for number in range(300):
+        guard.post_execute(call("grep", agent=f"{number:010000}"), SUCCEEDED)
+    message = "^snapshot: the answer is larger than wasmtime lets through, which for a snapshot is about 2.8 MB$"
+    with pytest.raises(CallError, match=message):
+        guard.snapshot()
+    assert guard.stats() == [], "the counts are lost, and the guard goes on"
+
+
 def test_a_status_may_be_its_word() -> None:
     assert Guard().post_execute(call("t"), Outcome(cast("Status", "failed"))) == []
     assert Status("denied") is Status.DENIED

@@ -143,7 +143,10 @@ class Guard:
         self._call("noted", self._text("noted", "agent", agent), named)
 
     def snapshot(self) -> bytes:
-        """All counts of all agents, as bytes for :meth:`restore`."""
+        """All counts of all agents, as bytes for :meth:`restore`.
+
+        wasmtime lets no more than about 2.8 MB through. A larger snapshot is a fault, after which all counts start anew.
+        """
         snapshot: Any = self._call("snapshot")
         return bytes(snapshot)
 
@@ -260,6 +263,8 @@ class Guard:
             return f"the component did not answer within {_seconds(self._limits.time)}"
         if cause.endswith("exceeds memory limits"):
             return f"the component wanted more than {self._limits.memory} bytes of memory"
+        if "fuel allocated for hostcalls" in cause:
+            return "the answer is larger than wasmtime lets through, which for a snapshot is about 2.8 MB"
         return f"the component trapped: {cause}"
 
     def _after_fork(self) -> None:
