@@ -621,7 +621,7 @@ def test_a_message_that_a_tool_adds_is_no_prompt(run: Run) -> None:
 
 
 def test_results_are_compared_with_all_that_they_hold(run: Run) -> None:
-    pictures = iter("aab")
+    pictures = iter("abb")
 
     @tool
     def look(path: str) -> list[Any]:
@@ -631,7 +631,7 @@ def test_results_are_compared_with_all_that_they_hold(run: Run) -> None:
     guard = Guard({"repeatToolReminder": {"thresholds": [2], "results": "compare"}})
     model = ScriptedModel(script=[*(calls(("look", {"path": "x"}), step=step) for step in range(3)), DONE])
     run(agent_of(model, guard, [look]), "go")
-    assert [kinds(request)[-1] for request in model.requests] == ["human", "tool", "human", "tool"]
+    assert [kinds(request)[-1] for request in model.requests] == ["human", "tool", "tool", "human"]
 
 
 def test_the_id_that_langchain_makes_up_for_a_block_is_left_out() -> None:

@@ -432,7 +432,7 @@ def test_a_fault_of_the_guard_breaks_no_agent_and_lets_no_limited_call_through(
     }
 
 
-def test_a_notice_waits_for_the_results_of_calls_that_are_not_guarded_and_of_handoffs(go: Go) -> None:
+def test_a_notice_waits_for_the_results_of_calls_that_are_not_guarded(go: Go) -> None:
     @function_tool
     def free(path: str) -> str:
         """Is not guarded."""
