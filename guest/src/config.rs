@@ -90,7 +90,7 @@ impl Config {
 
     /// The configuration as JSON: every field of the two guards, and of what goes beyond them (B1 to B10) what is not off. Read again,
     /// it means the same.
-    pub fn to_json(&mut self) -> String {
+    pub fn json(&mut self) -> String {
         field::write(self.fields(), Self::default().fields()).finish()
     }
 
@@ -133,7 +133,7 @@ mod tests {
 
     #[track_caller]
     fn in_force(json: &str) -> String {
-        accepted(json).to_json()
+        accepted(json).json()
     }
 
     const DEFAULTS: &str = r#"{"repeatToolReminder":{"enabled":true,"thresholds":[3,5,8],"include":[],"exclude":[],"argumentsPreviewChars":500},"toolCallLimit":{"enabled":true,"limits":{},"onExceeded":"deny"},"maxAgents":100000}"#;

@@ -204,7 +204,7 @@ impl Guard {
 
     /// The configuration in force, as JSON.
     pub fn describe(&mut self) -> String {
-        self.config.to_json()
+        self.config.json()
     }
 
     /// The canonical form of a call's arguments.

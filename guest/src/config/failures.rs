@@ -65,7 +65,7 @@ impl Section for FailureConfig {
         }
     }
 
-    fn to_json(&mut self) -> String {
+    fn json(&mut self) -> String {
         field::write(self.fields(), Self::default().fields()).finish()
     }
 }

@@ -48,7 +48,7 @@ pub enum Value<'a> {
 pub trait Section {
     fn read(&mut self, place: &Place<'_>);
 
-    fn to_json(&mut self) -> String;
+    fn json(&mut self) -> String;
 }
 
 /// The fields that a section gives, and where.
@@ -99,9 +99,9 @@ pub fn read<'p>(members: Members<'p>, mut fields: Vec<Field<'_>>) -> Given<'p> {
 pub fn write(fields: Vec<Field<'_>>, defaults: Vec<Field<'_>>) -> Object {
     let mut object = Object::default();
     for (mut field, mut default) in fields.into_iter().zip(defaults) {
-        let json = field.value.to_json();
+        let json = field.value.json();
         if let Some(value) = &json
-            && (field.is_always_told || json != default.value.to_json())
+            && (field.is_always_told || json != default.value.json())
         {
             object.push(field.name, value);
         }
@@ -113,7 +113,7 @@ pub fn write(fields: Vec<Field<'_>>, defaults: Vec<Field<'_>>) -> Object {
 pub fn write_given(fields: Vec<Field<'_>>, given: &[&str]) -> Object {
     let mut object = Object::default();
     for mut field in fields {
-        if let Some(value) = field.value.to_json().filter(|_| given.contains(&field.name)) {
+        if let Some(value) = field.value.json().filter(|_| given.contains(&field.name)) {
             object.push(field.name, &value);
         }
     }
@@ -167,7 +167,7 @@ impl Value<'_> {
     }
 
     /// The value as JSON; none if there is none.
-    fn to_json(&mut self) -> Option<String> {
+    fn json(&mut self) -> Option<String> {
         Some(match self {
             Self::Flag(flag) => flag.to_string(),
             Self::Choice([first, second], is_second) => json::string(if **is_second { second } else { first }),
@@ -184,12 +184,12 @@ impl Value<'_> {
             Self::MemberNames(names) => json::list(&mut names.iter()),
             Self::ResetOn(reset_on) => json::list(&mut reset_on.names().into_iter().map(json::string)),
             Self::Text(text) => json::string(text.source()),
-            Self::Entries(entries) => json::list(&mut entries.iter().map(Entry::to_json)),
+            Self::Entries(entries) => json::list(&mut entries.iter().map(Entry::json)),
             Self::Object(fields) => {
                 let names: Vec<_> = fields.iter().map(|field| field.name).collect();
                 write_given(std::mem::take(fields), &names).finish()
             }
-            Self::Section(section) => section.to_json(),
+            Self::Section(section) => section.json(),
         })
     }
 }

@@ -69,7 +69,7 @@ impl Section for LimitConfig {
         field::read(place.members(), self.fields());
     }
 
-    fn to_json(&mut self) -> String {
+    fn json(&mut self) -> String {
         field::write(self.fields(), Self::default().fields()).finish()
     }
 }

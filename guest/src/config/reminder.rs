@@ -167,7 +167,7 @@ impl Section for ReminderConfig {
         }
     }
 
-    fn to_json(&mut self) -> String {
+    fn json(&mut self) -> String {
         field::write(self.fields(), Self::default().fields()).finish()
     }
 }
@@ -190,7 +190,7 @@ impl Entry {
         Some(Self { pattern: pattern?, given: given.names(), settings })
     }
 
-    pub(super) fn to_json(&self) -> String {
+    pub(super) fn json(&self) -> String {
         let (mut pattern, mut settings) = (Some(self.pattern.clone()), self.settings.clone());
         field::write_given(Self::fields(&mut pattern, &mut settings), &self.given).finish()
     }
