@@ -141,7 +141,7 @@ impl Value<'_> {
             }
             Self::Limits(limits) => read_limits(place, limits),
             Self::Patterns(patterns) => {
-                patterns.extend(strings(place).iter().map(|source| Pattern::new(source)));
+                each_string(place, &mut |source| patterns.push(Pattern::new(source)));
                 patterns.shrink_to_fit();
             }
             Self::Pattern(pattern) => match place.string() {
@@ -150,7 +150,7 @@ impl Value<'_> {
             },
             Self::MemberNames(names) => {
                 **names = MemberNames::default();
-                strings(place).iter().for_each(|name| names.push(name));
+                each_string(place, &mut |name| names.push(name));
             }
             Self::ResetOn(reset_on) => reset_on.read(place),
             Self::Text(text) => match place.string().map(|source| Template::parse(&source)) {
@@ -194,16 +194,14 @@ impl Value<'_> {
     }
 }
 
-fn strings(place: &Place<'_>) -> Vec<String> {
-    let mut strings = Vec::new();
-    let Some(elements) = place.elements("must be an array of strings") else { return strings };
+fn each_string(place: &Place<'_>, take: &mut dyn FnMut(&str)) {
+    let Some(elements) = place.elements("must be an array of strings") else { return };
     for element in elements {
         match element.string() {
-            Some(string) => strings.push(string),
+            Some(string) => take(&string),
             None => element.reject("must be a string"),
         }
     }
-    strings
 }
 
 fn read_thresholds(place: &Place<'_>, least: usize) -> Option<Vec<u64>> {
