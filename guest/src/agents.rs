@@ -1,18 +1,18 @@
 //! What is remembered about each agent, and for how many (S4).
 #![allow(clippy::indexing_slicing, reason = "the map and the links hold indices of occupied slots only")]
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
+
+use crate::names::Names;
 
 /// The state of up to a fixed number of agents. One too many, and the one that was idle longest is
 /// forgotten.
 ///
-/// Names are looked up in an ordered map: with no randomness to seed a hash, names could be chosen that
-/// degrade one (S3). All else takes constant time: the slots are linked in the order of their last use.
+/// All but looking a name up takes constant time: the slots are linked in the order of their last use.
 #[derive(Debug)]
 pub struct Agents<T> {
     max: usize,
-    index: BTreeMap<Rc<str>, usize>,
+    index: Names,
     slots: Vec<Slot<T>>,
     free: Vec<usize>,
     ends: Link,
@@ -35,7 +35,7 @@ struct Link {
 impl<T: Default> Agents<T> {
     /// Room for `max` agents, at least one.
     pub fn new(max: usize) -> Self {
-        Self { max: max.max(1), index: BTreeMap::new(), slots: Vec::new(), free: Vec::new(), ends: Link::default() }
+        Self { max: max.max(1), index: Names::default(), slots: Vec::new(), free: Vec::new(), ends: Link::default() }
     }
 
     /// Room for as many, and none of them.
@@ -45,7 +45,7 @@ impl<T: Default> Agents<T> {
 
     /// An agent's state if it is remembered. This is a use.
     pub fn get(&mut self, id: &str) -> Option<&mut T> {
-        let slot = *self.index.get(id)?;
+        let slot = self.index.get(id)?;
         self.touch(slot);
         Some(&mut self.slots[slot].state)
     }
@@ -53,7 +53,7 @@ impl<T: Default> Agents<T> {
     /// An agent's state; a new one if it is not remembered. This is a use.
     pub fn get_or_insert(&mut self, id: &str) -> &mut T {
         let slot = match self.index.get(id) {
-            Some(&slot) => {
+            Some(slot) => {
                 self.touch(slot);
                 slot
             }
@@ -64,7 +64,7 @@ impl<T: Default> Agents<T> {
 
     /// An agent's state if it is remembered. This is no use.
     pub fn peek(&self, id: &str) -> Option<&T> {
-        Some(&self.slots[*self.index.get(id)?].state)
+        Some(&self.slots[self.index.get(id)?].state)
     }
 
     /// All agents that are remembered, the one that was idle longest first.

@@ -8,9 +8,10 @@ mod number;
 mod omitted;
 mod order;
 mod scanner;
+mod sort;
 mod string;
 
-pub use key::Key;
+pub use key::{Key, KeyBuffer};
 pub use number::Number;
 pub use omitted::{MemberNames, Omitted};
 pub use scanner::{Invalid, MAX_DEPTH, Reason};
@@ -29,7 +30,7 @@ const ESCAPED_AT_ONCE: usize = 1 << 16;
 #[derive(Debug, Default)]
 pub struct Canonicalizer {
     buffers: Buffers,
-    key: Key,
+    key: KeyBuffer,
 }
 
 #[derive(Debug, Default)]
@@ -51,30 +52,28 @@ impl Canonicalizer {
     }
 
     /// The key of a call: of its tool and its arguments without the members that are left out.
-    pub fn call(&mut self, tool: &str, arguments: &str, omitted: Omitted<'_>) -> &Key {
+    pub fn call(&mut self, tool: &str, arguments: &str, omitted: Omitted<'_>) -> &KeyBuffer {
         match self.buffers.scan(arguments, omitted) {
-            Ok(canonical) => self.key.set(tool.as_bytes(), canonical),
-            Err(_) if key::is_long(tool.as_bytes(), arguments.as_bytes()) => {
+            Ok(canonical) => self.key.set(tool, canonical),
+            Err(_) if key::is_long(tool, arguments.as_bytes()) => {
                 self.buffers.digest_as_string(tool, arguments, &mut self.key);
             }
-            Err(_) => self.key.set(tool.as_bytes(), &string::quoted(arguments)),
+            Err(_) => self.key.set(tool, &string::quoted(arguments)),
         }
         self.buffers.shrink();
         &self.key
     }
 
-    /// The key of a call together with its result. What is no JSON that can be read counts as it stands, and so does all if no
-    /// member is left out.
-    pub fn call_and_result(&mut self, call: &Key, status: u8, content: &str, omitted: Omitted<'_>) -> Key {
-        let head = call.with(status);
+    /// The key of a call's outcome. A content that is no JSON that can be read counts as it stands, and so does any if no member is left
+    /// out.
+    pub fn outcome(&mut self, status: &str, content: &str, omitted: Omitted<'_>) -> &KeyBuffer {
         let canonical = match omitted {
-            Omitted::Nothing => Err(content),
-            Omitted::AtTop(_) | Omitted::Anywhere(_) => self.buffers.scan_json(content, omitted).map_err(|_| content),
+            Omitted::Nothing => None,
+            Omitted::AtTop(_) | Omitted::Anywhere(_) => self.buffers.scan_json(content, omitted).ok(),
         };
-        let mut key = Key::default();
-        key.set(&head, canonical.unwrap_or_else(str::as_bytes));
+        self.key.set(status, canonical.unwrap_or(content.as_bytes()));
         self.buffers.shrink();
-        key
+        &self.key
     }
 }
 
@@ -90,7 +89,7 @@ impl Buffers {
     }
 
     /// C3. Escapes can make a text six times as long; here it is never needed as a whole.
-    fn digest_as_string(&mut self, tool: &str, text: &str, key: &mut Key) {
+    fn digest_as_string(&mut self, tool: &str, text: &str, key: &mut KeyBuffer) {
         let mut digest = Digest::default();
         digest.update(b"\"");
         for chunk in text.as_bytes().chunks(ESCAPED_AT_ONCE) {
@@ -99,7 +98,7 @@ impl Buffers {
             digest.update(&self.written);
         }
         digest.update(b"\"");
-        digest.finish(tool.as_bytes(), key);
+        digest.finish(tool, key);
     }
 
     /// Empties the buffers after use, and gives back what is large of them.
@@ -139,7 +138,7 @@ mod tests {
 
     /// The key of a call.
     fn key(tool: &str, arguments: &str) -> Key {
-        Canonicalizer::default().call(tool, arguments, Omitted::Nothing).clone()
+        Canonicalizer::default().call(tool, arguments, Omitted::Nothing).to_key()
     }
 
     fn names(names: &[&str]) -> MemberNames {
@@ -151,7 +150,7 @@ mod tests {
     #[test]
     fn b4_members_at_the_top_are_left_out() {
         let names = names(&["head_limit", "é\""]);
-        let key_without = |text: &str| Canonicalizer::default().call("t", text, Omitted::AtTop(&names)).clone();
+        let key_without = |text: &str| Canonicalizer::default().call("t", text, Omitted::AtTop(&names)).to_key();
         for text in [
             r#"{"p":1,"head_limit":5}"#,
             r#"{"head_limit":{"p":2},"p":1}"#,
@@ -168,18 +167,17 @@ mod tests {
     #[test]
     fn b1_members_of_results_are_left_out_at_any_depth() {
         let names = names(&["id"]);
-        let call = key("t", "{}");
-        let unit =
-            |status, content: &str, omitted| Canonicalizer::default().call_and_result(&call, status, content, omitted);
-        let without = |content: &str| unit(0, content, Omitted::Anywhere(&names));
+        let outcome =
+            |status: &str, content: &str, omitted| Canonicalizer::default().outcome(status, content, omitted).to_key();
+        let without = |content: &str| outcome("failed", content, Omitted::Anywhere(&names));
         assert_eq!(without(r#"{"ok":true,"id":1}"#), without(r#"{"id":2,"ok":true}"#));
         assert_eq!(without(r#"[{"a":{"id":1,"b":[{"id":2}]}}]"#), without(r#"[{"a":{"b":[{}]}}]"#));
         assert_ne!(without(r#"{"ok":true,"id":1}"#), without(r#"{"id":1,"ok":false}"#));
         // What is no JSON counts as it stands.
         assert_eq!(without("id: 1"), without("id: 1"));
         assert_ne!(without("id: 1"), without("id: 2"));
-        assert_ne!(unit(0, "x", Omitted::Nothing), unit(1, "x", Omitted::Nothing));
-        assert_ne!(unit(0, "1", Omitted::Nothing), unit(0, "1.0", Omitted::Nothing));
+        assert_ne!(outcome("failed", "x", Omitted::Nothing), outcome("denied", "x", Omitted::Nothing));
+        assert_ne!(outcome("failed", "1", Omitted::Nothing), outcome("failed", "1.0", Omitted::Nothing));
     }
 
     #[track_caller]

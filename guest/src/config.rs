@@ -1,6 +1,7 @@
 //! The configuration: its fields, their defaults, and what is wrong with one that is rejected (R15, Q10).
 
 mod failures;
+mod field;
 mod limit;
 mod parts;
 mod reader;
@@ -9,18 +10,17 @@ mod settings;
 
 use std::cell::RefCell;
 
-use crate::json::{self, Object};
 use crate::pattern::Pattern;
-use crate::texts::{Template, Texts};
+use crate::texts::Texts;
 pub use failures::FailureConfig;
-pub use limit::{LimitConfig, OnExceeded, Quotas, field as limit_field};
-use reader::Place;
+use field::{Field, Value};
+pub use limit::{LimitConfig, Quotas, field as limit_field};
 pub use reader::pointer_token;
-pub use reminder::ReminderConfig;
-pub use settings::Overrides;
+use reader::{MAX_SAFE, Place};
+pub use reminder::{ReminderConfig, settings_to_json};
 
 /// The whole configuration.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Config {
     /// The repeat-tool reminder.
     pub repeat_tool_reminder: ReminderConfig,
@@ -58,12 +58,6 @@ impl Patterns {
         (self.include.is_empty() || self.include.iter().any(|pattern| pattern.matches(tool)))
             && !self.exclude.iter().any(|pattern| pattern.matches(tool))
     }
-
-    fn write(&self, object: &mut Object) {
-        for (name, patterns) in [("include", &self.include), ("exclude", &self.exclude)] {
-            object.push_list(name, &mut patterns.iter().map(|pattern| json::string(pattern.source())));
-        }
-    }
 }
 
 impl Default for Config {
@@ -88,7 +82,7 @@ impl Config {
         let problems = RefCell::default();
         let mut config = Self::default();
         if let Some(root) = Place::root(json, &problems) {
-            config.read(&root);
+            field::read(root.members(), config.fields());
         }
         let problems = problems.into_inner();
         if problems.is_empty() { Ok(config) } else { Err(problems) }
@@ -96,74 +90,27 @@ impl Config {
 
     /// The configuration as JSON: every field of the two guards, and of what goes beyond them (B1 to B10) what is not off. Read again,
     /// it means the same.
-    pub fn to_json(&self) -> String {
-        let mut object = Object::default();
-        object.push("repeatToolReminder", &self.repeat_tool_reminder.write());
-        object.push("toolCallLimit", &self.tool_call_limit.write());
-        if let Some(section) = self.repeated_failure_reminder.write() {
-            object.push("repeatedFailureReminder", &section);
-        }
-        object.push("maxAgents", &self.max_agents.to_string());
-        if self.observe {
-            object.push("observe", "true");
-        }
-        object.finish()
+    pub fn json(&mut self) -> String {
+        field::write(self.fields(), Self::default().fields()).finish()
     }
 
-    fn read(&mut self, root: &Place<'_>) {
-        for (field, value) in root.members() {
-            match &*field {
-                "repeatToolReminder" => self.repeat_tool_reminder.read(&value),
-                "toolCallLimit" => self.tool_call_limit.read(&value),
-                "repeatedFailureReminder" => self.repeated_failure_reminder.read(&value),
-                "maxAgents" => value.count(1, &mut self.max_agents),
-                "observe" => value.boolean(&mut self.observe),
-                _ => value.reject("unknown field"),
-            }
-        }
+    fn fields(&mut self) -> Vec<Field<'_>> {
+        vec![
+            Field::new("repeatToolReminder", Value::Section(&mut self.repeat_tool_reminder)),
+            Field::new("toolCallLimit", Value::Section(&mut self.tool_call_limit)),
+            Field::beyond("repeatedFailureReminder", Value::Section(&mut self.repeated_failure_reminder)),
+            Field::new("maxAgents", Value::Count(1, MAX_SAFE, &mut self.max_agents)),
+            Field::beyond("observe", Value::Flag(&mut self.observe)),
+        ]
     }
 }
 
-fn read_patterns(value: &Place<'_>, patterns: &mut Vec<Pattern>) {
-    for element in value.elements_unless_null("must be an array of strings").into_iter().flatten() {
-        match element.string() {
-            Some(pattern) => patterns.push(Pattern::new(&pattern)),
-            None => element.reject("must be a string"),
-        }
-    }
-    patterns.shrink_to_fit();
-}
-
-fn read_texts(value: &Place<'_>, texts: &mut Texts) {
-    for (field, value) in value.members_unless_null() {
-        let text = match &*field {
-            "gentle" => &mut texts.gentle,
-            "detailed" => &mut texts.detailed,
-            _ => {
-                value.reject("unknown field");
-                continue;
-            }
-        };
-        match value.string().map(|source| Template::parse(&source)) {
-            Some(Ok(template)) => *text = template,
-            Some(Err(problem)) => value.reject(&problem),
-            None if value.is_null() => {}
-            None => value.reject("must be a string"),
-        }
-    }
-}
-
-fn write_texts(texts: &Texts, defaults: &Texts, object: &mut Object) {
-    let mut own = Object::default();
-    for (name, text, default) in
-        [("gentle", &texts.gentle, &defaults.gentle), ("detailed", &texts.detailed, &defaults.detailed)]
-    {
-        if text != default {
-            own.push(name, &json::string(text.source()));
-        }
-    }
-    if texts != defaults {
-        object.push("texts", &own.finish());
+impl Texts {
+    fn object(&mut self) -> Value<'_> {
+        Value::Object(vec![
+            Field::new("gentle", Value::Text(&mut self.gentle)),
+            Field::new("detailed", Value::Text(&mut self.detailed)),
+        ])
     }
 }
 
@@ -186,7 +133,7 @@ mod tests {
 
     #[track_caller]
     fn in_force(json: &str) -> String {
-        accepted(json).to_json()
+        accepted(json).json()
     }
 
     const DEFAULTS: &str = r#"{"repeatToolReminder":{"enabled":true,"thresholds":[3,5,8],"include":[],"exclude":[],"argumentsPreviewChars":500},"toolCallLimit":{"enabled":true,"limits":{},"onExceeded":"deny"},"maxAgents":100000}"#;

@@ -1,9 +1,8 @@
 //! Which settings apply to a tool, and where they come from.
 
-use crate::config::{Config, LimitConfig, Overrides, Patterns, ReminderConfig, limit_field, pointer_token};
+use crate::config::{Config, LimitConfig, Patterns, ReminderConfig, limit_field, pointer_token, settings_to_json};
 use crate::guard::tracks;
 use crate::json::{self, Object};
-use crate::ladder::Settings;
 use crate::limit::{Span, limit_of};
 use crate::pattern::Pattern;
 
@@ -32,13 +31,9 @@ fn explain_reminder(config: &ReminderConfig, tool: &str) -> String {
     section.push("tracked", &tracks(config, tool).to_string());
     section.push("from", &pointer(tracking_source("repeatToolReminder", config.enabled, &config.tracked, tool)));
     let entry = config.entry_of(tool).map(|(place, _)| format!("/repeatToolReminder/tools/{place}"));
-    let settings = config.settings_of(tool);
-    let own = Overrides::between(&Settings::default(), settings);
-    if entry.is_some() || own != Overrides::default() {
-        let mut object = Object::default();
-        object.push_list("thresholds", &mut settings.thresholds.iter().map(u64::to_string));
-        own.write_others(&mut object);
-        section.push("settings", &object.finish());
+    let (settings, differ) = settings_to_json(config.settings_of(tool));
+    if entry.is_some() || differ {
+        section.push("settings", &settings.finish());
         section.push("settingsFrom", &pointer(entry));
     }
     section.finish()
@@ -48,7 +43,7 @@ fn explain_limit(config: &LimitConfig, tool: &str) -> String {
     let number = |limit: Option<u64>| json::optional(limit.map(|limit| limit.to_string()));
     let mut section = Object::default();
     section.push("limit", &number(limit_of(config, Span::Step, tool)));
-    section.push("onExceeded", &json::string(config.on_exceeded.name()));
+    section.push("onExceeded", &json::string(config.on_exceeded()));
     section.push("from", &pointer(limit_source(config, Span::Step, tool)));
     for (span, name) in [(Span::Turn, "turnLimit"), (Span::Agent, "agentLimit")] {
         let limit = limit_of(config, span, tool);

@@ -3,7 +3,7 @@
 use crate::canonical::Key;
 use crate::config::FailureConfig;
 use crate::ladder::due;
-use crate::persist::{Persist, persist, read_list, write_list};
+use crate::persist::{Persist, Sink, Source, persist};
 use crate::reminder::{Notice, Status};
 
 /// So many tools are followed for an agent; one more, and the one that failed longest ago is forgotten.
@@ -22,12 +22,12 @@ struct Failing {
 persist!(Failing { tool, count });
 
 impl Persist for Failures {
-    fn write(&self, out: &mut Vec<u8>) {
-        write_list(&self.0, out);
+    fn write(&self, sink: &mut Sink) {
+        sink.list(&self.0);
     }
 
-    fn read(bytes: &mut &[u8]) -> Option<Self> {
-        read_list(bytes, MOST_TOOLS).map(Self)
+    fn read(source: &mut Source<'_>) -> Self {
+        Self(source.list(MOST_TOOLS))
     }
 }
 
@@ -66,8 +66,7 @@ pub fn observe(
     if !failed && failures.0.is_empty() {
         return None;
     }
-    let mut key = Key::default();
-    key.set(tool.as_bytes(), b"");
+    let key = Key::of(tool);
     let count = failures.take(&key).saturating_add(1);
     if !failed {
         return None;

@@ -115,7 +115,7 @@ impl Guard {
         let Config { repeat_tool_reminder: reminder, tool_call_limit: limit, observe, .. } = &self.config;
         let concerns = Concerns::of(limit, &call.name);
         let Some(agent) = call.agent.as_deref() else {
-            return in_force(*observe, limit::decide(limit.on_exceeded, &concerns, Err(NoAgent), &call.name));
+            return in_force(*observe, limit::decide(limit.asks, &concerns, Err(NoAgent), &call.name));
         };
         let looks_ahead = self.looks_ahead && tracks(reminder, &call.name);
         // A use in any case (S4).
@@ -124,7 +124,7 @@ impl Guard {
             false => self.agents.get(agent),
         };
         let slots = agent.as_deref().map(|agent| &agent.slots);
-        let quota = limit::decide(limit.on_exceeded, &concerns, Ok(slots), &call.name);
+        let quota = limit::decide(limit.asks, &concerns, Ok(slots), &call.name);
         let Some(agent) = agent else { return in_force(*observe, quota) };
         let foreseen = looks_ahead.then(|| reminder::foresee(reminder, &agent.chain, &mut self.reader, &call));
         let (rung, number) =
@@ -203,8 +203,8 @@ impl Guard {
     }
 
     /// The configuration in force, as JSON.
-    pub fn describe(&self) -> String {
-        self.config.to_json()
+    pub fn describe(&mut self) -> String {
+        self.config.json()
     }
 
     /// The canonical form of a call's arguments.
@@ -229,7 +229,7 @@ impl Guard {
     }
 
     /// All counts (B8).
-    pub fn snapshot(&self) -> Vec<u8> {
+    pub fn snapshot(&mut self) -> Vec<u8> {
         resume::snapshot(&self.describe(), self.agents.iter())
     }
 

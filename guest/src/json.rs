@@ -12,6 +12,19 @@ pub fn optional(value: Option<String>) -> String {
     value.unwrap_or_else(|| "null".to_owned())
 }
 
+/// The JSON text of an array of values, each of them JSON text.
+pub fn list(values: &mut dyn Iterator<Item = String>) -> String {
+    let mut list = "[".to_owned();
+    for value in values {
+        if list.len() > 1 {
+            list.push(',');
+        }
+        list.push_str(&value);
+    }
+    list.push(']');
+    list
+}
+
 /// An object that is being written.
 #[derive(Debug, Default)]
 pub struct Object(String);
@@ -23,19 +36,6 @@ impl Object {
         self.0.push_str(&string(name));
         self.0.push(':');
         self.0.push_str(value);
-    }
-
-    /// Adds a member that is an array of values, each of them JSON text.
-    pub fn push_list(&mut self, name: &str, values: &mut dyn Iterator<Item = String>) {
-        let mut list = "[".to_owned();
-        for value in values {
-            if list.len() > 1 {
-                list.push(',');
-            }
-            list.push_str(&value);
-        }
-        list.push(']');
-        self.push(name, &list);
     }
 
     /// Its text.

@@ -19,6 +19,7 @@
 //! ```
 
 mod agents;
+mod bytes;
 mod canonical;
 mod config;
 mod explain;
@@ -27,6 +28,7 @@ pub mod guard;
 mod json;
 mod ladder;
 mod limit;
+mod names;
 mod pattern;
 mod persist;
 mod preview;

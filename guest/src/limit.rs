@@ -1,10 +1,8 @@
 //! The tool-call limit (Q1 to Q10, B6): quotas of calls in a step, in a turn, and in the life of an agent.
 
-use std::collections::BTreeMap;
-use std::rc::Rc;
-
-use crate::config::{LimitConfig, OnExceeded, Quotas};
-use crate::persist::{Persist, persist, read_list, write_list};
+use crate::config::{LimitConfig, Quotas};
+use crate::names::Names;
+use crate::persist::{Persist, Sink, Source, persist};
 
 /// Whether a call may run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,12 +16,10 @@ pub enum Decision {
 }
 
 /// The number of calls for each limited tool (Q1).
-///
-/// The map is of the same type as that of the agents, so that the component contains its code once.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// The place of each tool in `limits`.
-    places: BTreeMap<Rc<str>, usize>,
+    places: Names,
     limits: Vec<u64>,
 }
 
@@ -36,18 +32,13 @@ impl Limits {
 
     /// The tools that have a limit, in the order of their names, and their limits.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.places.iter().filter_map(|(tool, place)| Some((&**tool, *self.limits.get(*place)?)))
+        self.places.iter().filter_map(|(tool, place)| Some((tool, *self.limits.get(place)?)))
     }
 
     /// The place and the limit of a tool that has one.
     fn get(&self, tool: &str) -> Option<(u32, u64)> {
-        let place = *self.places.get(tool)?;
+        let place = self.places.get(tool)?;
         Some((u32::try_from(place).ok()?, *self.limits.get(place)?))
-    }
-
-    /// Whether no tool has one.
-    pub fn is_empty(&self) -> bool {
-        self.limits.is_empty()
     }
 }
 
@@ -106,13 +97,13 @@ persist!(Slots { turn, active, step, wider });
 persist!(Wider { turn, agent });
 
 impl Persist for Taken {
-    fn write(&self, out: &mut Vec<u8>) {
-        write_list(&self.by_tool, out);
-        self.total.write(out);
+    fn write(&self, sink: &mut Sink) {
+        sink.list(&self.by_tool);
+        self.total.write(sink);
     }
 
-    fn read(bytes: &mut &[u8]) -> Option<Self> {
-        Some(Self { by_tool: read_list(bytes, usize::MAX)?, total: Persist::read(bytes)? })
+    fn read(source: &mut Source<'_>) -> Self {
+        Self { by_tool: source.list(usize::MAX), total: Persist::read(source) }
     }
 }
 
@@ -221,14 +212,9 @@ impl Concerns {
     }
 }
 
-/// Whether a call of a tool fits all quotas that concern it (Q6, B6). `slots` are those of the agent: `Err` where the host has no
+/// Whether a call of a tool fits all quotas that concern it (Q6, B6). `asks` is whether a person decides if not (Q9). `slots` are those of the agent: `Err` where the host has no
 /// agent for the call, none where the agent is not known.
-pub fn decide(
-    on_exceeded: OnExceeded,
-    concerns: &Concerns,
-    slots: Result<Option<&Slots>, NoAgent>,
-    tool: &str,
-) -> Decision {
+pub fn decide(asks: bool, concerns: &Concerns, slots: Result<Option<&Slots>, NoAgent>, tool: &str) -> Decision {
     let needs_step = match concerns.0 {
         [None, None, None] => return Decision::Allow,
         [None, None, Some(_)] => false,
@@ -252,9 +238,9 @@ pub fn decide(
         let total = concern.total.filter(|total| u64::from(taken) >= *total)?;
         Some((total, format!("tool calls exceeded the per-{} total of {total}", span.name())))
     });
-    match (of_tool.chain(of_all).next(), on_exceeded) {
+    match (of_tool.chain(of_all).next(), asks) {
         (None, _) => Decision::Allow,
-        (Some((1.., reason)), OnExceeded::Ask) => Decision::Ask(reason),
+        (Some((1.., reason)), true) => Decision::Ask(reason),
         (Some((_, reason)), _) => Decision::Deny(reason),
     }
 }
@@ -283,7 +269,7 @@ mod tests {
     }
 
     fn decide(config: &LimitConfig, slots: Result<Option<&Slots>, NoAgent>, tool: &str) -> Decision {
-        super::decide(config.on_exceeded, &Concerns::of(config, tool), slots, tool)
+        super::decide(config.asks, &Concerns::of(config, tool), slots, tool)
     }
 
     fn in_step() -> Slots {

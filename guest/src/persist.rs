@@ -1,160 +1,185 @@
 //! State as bytes, field after field. A library for any format makes code of it that is a sixth of the component.
 
 /// What can be written to bytes and read from them.
-pub trait Persist: Sized {
+pub trait Persist {
     /// Adds it to some bytes.
-    fn write(&self, out: &mut Vec<u8>);
+    fn write(&self, sink: &mut Sink);
 
-    /// Takes it from the beginning of some bytes; none if they hold something else.
-    fn read(bytes: &mut &[u8]) -> Option<Self>;
+    /// Takes it from the beginning of some bytes. If they hold something else, the source says so in the end.
+    fn read(source: &mut Source<'_>) -> Self;
+}
+
+/// Bytes that are written.
+#[derive(Debug, Default)]
+pub struct Sink(pub Vec<u8>);
+
+/// Bytes that are read.
+#[derive(Debug)]
+pub struct Source<'a> {
+    rest: &'a [u8],
+    is_damaged: bool,
+}
+
+impl Sink {
+    /// Adds a number.
+    pub fn number(&mut self, number: u64) {
+        self.0.extend_from_slice(&number.to_le_bytes());
+    }
+
+    /// Adds some bytes and how many they are.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.number(bytes.len() as u64);
+        self.0.extend_from_slice(bytes);
+    }
+
+    /// Adds a list.
+    pub fn list<T: Persist>(&mut self, list: &[T]) {
+        self.number(list.len() as u64);
+        list.iter().for_each(|element| element.write(self));
+    }
+}
+
+impl<'a> Source<'a> {
+    /// Reads some bytes from their beginning.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes, is_damaged: false }
+    }
+
+    /// Whether there is more.
+    pub fn has_more(&self) -> bool {
+        !self.rest.is_empty()
+    }
+
+    /// Whether something else was found than what was read.
+    pub fn is_damaged(&self) -> bool {
+        self.is_damaged
+    }
+
+    /// What is read from now on means nothing.
+    fn fail(&mut self) {
+        (self.rest, self.is_damaged) = (&[], true);
+    }
+
+    /// Takes a number of at most `most`.
+    pub fn number(&mut self, most: u64) -> u64 {
+        match self.rest.split_first_chunk().map(|(number, rest)| (u64::from_le_bytes(*number), rest)) {
+            Some((number, rest)) if number <= most => {
+                self.rest = rest;
+                number
+            }
+            _ => {
+                self.fail();
+                0
+            }
+        }
+    }
+
+    /// Takes some bytes that were written with their number.
+    pub fn bytes(&mut self) -> &'a [u8] {
+        // A length that is a lie goes beyond what there is.
+        let length = usize::try_from(self.number(u64::MAX)).unwrap_or(usize::MAX);
+        let Some((bytes, rest)) = self.rest.split_at_checked(length) else {
+            self.fail();
+            return &[];
+        };
+        self.rest = rest;
+        bytes
+    }
+
+    /// Takes a list of at most so many elements.
+    pub fn list<T: Persist>(&mut self, most: usize) -> Vec<T> {
+        // Each takes a byte at least: a length that is a lie reserves nothing.
+        let length = self.number(most.min(self.rest.len()) as u64);
+        (0..length).map(|_| T::read(self)).collect()
+    }
 }
 
 /// Implements [`Persist`] for a struct, by its fields. Those behind a semicolon are not kept, and have a value of their own.
 macro_rules! persist {
     ($type:ident { $($field:ident),+ $(; $other:ident: $value:expr)? }) => {
         impl $crate::persist::Persist for $type {
-            fn write(&self, out: &mut Vec<u8>) {
-                $($crate::persist::Persist::write(&self.$field, out);)+
+            fn write(&self, sink: &mut $crate::persist::Sink) {
+                $($crate::persist::Persist::write(&self.$field, sink);)+
             }
 
-            fn read(bytes: &mut &[u8]) -> Option<Self> {
-                $(let $field = $crate::persist::Persist::read(bytes)?;)+
-                Some(Self { $($field,)+ $($other: $value)? })
+            fn read(source: &mut $crate::persist::Source<'_>) -> Self {
+                Self { $($field: $crate::persist::Persist::read(source),)+ $($other: $value)? }
             }
         }
     };
 }
 pub(crate) use persist;
 
-impl Persist for u64 {
-    fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.to_le_bytes());
-    }
+/// Implements [`Persist`] for whole numbers.
+macro_rules! persist_numbers {
+    ($($type:ty),+) => {$(
+        impl Persist for $type {
+            fn write(&self, sink: &mut Sink) {
+                sink.number((*self).into());
+            }
 
-    fn read(bytes: &mut &[u8]) -> Option<Self> {
-        let (number, rest) = bytes.split_first_chunk()?;
-        *bytes = rest;
-        Some(Self::from_le_bytes(*number))
-    }
+            fn read(source: &mut Source<'_>) -> Self {
+                Self::try_from(source.number(Self::MAX.into())).unwrap_or_default()
+            }
+        }
+    )+};
 }
-
-impl Persist for u32 {
-    fn write(&self, out: &mut Vec<u8>) {
-        u64::from(*self).write(out);
-    }
-
-    fn read(bytes: &mut &[u8]) -> Option<Self> {
-        u64::read(bytes)?.try_into().ok()
-    }
-}
-
-impl Persist for u8 {
-    fn write(&self, out: &mut Vec<u8>) {
-        u64::from(*self).write(out);
-    }
-
-    fn read(bytes: &mut &[u8]) -> Option<Self> {
-        u64::read(bytes)?.try_into().ok()
-    }
-}
+persist_numbers!(u64, u32, u8);
 
 impl Persist for bool {
-    fn write(&self, out: &mut Vec<u8>) {
-        u64::from(*self).write(out);
+    fn write(&self, sink: &mut Sink) {
+        sink.number((*self).into());
     }
 
-    fn read(bytes: &mut &[u8]) -> Option<Self> {
-        match u64::read(bytes)? {
-            0 => Some(false),
-            1 => Some(true),
-            _ => None,
-        }
-    }
-}
-
-impl Persist for Vec<u8> {
-    fn write(&self, out: &mut Vec<u8>) {
-        (self.len() as u64).write(out);
-        out.extend_from_slice(self);
-    }
-
-    fn read(bytes: &mut &[u8]) -> Option<Self> {
-        let length = usize::try_from(u64::read(bytes)?).ok()?;
-        let (text, rest) = bytes.split_at_checked(length)?;
-        *bytes = rest;
-        Some(text.to_vec())
-    }
-}
-
-impl Persist for String {
-    fn write(&self, out: &mut Vec<u8>) {
-        (self.len() as u64).write(out);
-        out.extend_from_slice(self.as_bytes());
-    }
-
-    fn read(bytes: &mut &[u8]) -> Option<Self> {
-        Self::from_utf8(Persist::read(bytes)?).ok()
+    fn read(source: &mut Source<'_>) -> Self {
+        source.number(1) == 1
     }
 }
 
 impl Persist for Box<str> {
-    fn write(&self, out: &mut Vec<u8>) {
-        (self.len() as u64).write(out);
-        out.extend_from_slice(self.as_bytes());
+    fn write(&self, sink: &mut Sink) {
+        sink.bytes(self.as_bytes());
     }
 
-    fn read(bytes: &mut &[u8]) -> Option<Self> {
-        String::read(bytes).map(Self::from)
+    fn read(source: &mut Source<'_>) -> Self {
+        let bytes = source.bytes();
+        std::str::from_utf8(bytes).map(Self::from).unwrap_or_else(|_| {
+            source.fail();
+            Self::default()
+        })
     }
 }
 
-impl<T: Persist + Default> Persist for Box<T> {
-    fn write(&self, out: &mut Vec<u8>) {
-        (**self).write(out);
+impl<T: Persist> Persist for Box<T> {
+    fn write(&self, sink: &mut Sink) {
+        (**self).write(sink);
     }
 
-    fn read(bytes: &mut &[u8]) -> Option<Self> {
-        T::read(bytes).map(Self::new)
+    fn read(source: &mut Source<'_>) -> Self {
+        Self::new(T::read(source))
     }
 }
 
 impl<T: Persist> Persist for Option<T> {
-    fn write(&self, out: &mut Vec<u8>) {
-        self.is_some().write(out);
+    fn write(&self, sink: &mut Sink) {
+        self.is_some().write(sink);
         if let Some(value) = self {
-            value.write(out);
+            value.write(sink);
         }
     }
 
-    fn read(bytes: &mut &[u8]) -> Option<Self> {
-        match bool::read(bytes)? {
-            true => T::read(bytes).map(Some),
-            false => Some(None),
-        }
+    fn read(source: &mut Source<'_>) -> Self {
+        bool::read(source).then(|| T::read(source))
     }
 }
 
 impl<T: Persist, U: Persist> Persist for (T, U) {
-    fn write(&self, out: &mut Vec<u8>) {
-        self.0.write(out);
-        self.1.write(out);
+    fn write(&self, sink: &mut Sink) {
+        self.0.write(sink);
+        self.1.write(sink);
     }
 
-    fn read(bytes: &mut &[u8]) -> Option<Self> {
-        Some((T::read(bytes)?, U::read(bytes)?))
+    fn read(source: &mut Source<'_>) -> Self {
+        (T::read(source), U::read(source))
     }
-}
-
-/// Writes a list. It is a function, since a list of bytes is written in another way.
-pub fn write_list<T: Persist>(list: &[T], out: &mut Vec<u8>) {
-    (list.len() as u64).write(out);
-    list.iter().for_each(|element| element.write(out));
-}
-
-/// Reads a list of at most so many elements.
-pub fn read_list<T: Persist>(bytes: &mut &[u8], most: usize) -> Option<Vec<T>> {
-    let length = usize::try_from(u64::read(bytes)?).ok().filter(|length| *length <= most)?;
-    // Each takes a byte at least: a length that is a lie reserves nothing.
-    (length <= bytes.len()).then_some(())?;
-    (0..length).map(|_| T::read(bytes)).collect()
 }

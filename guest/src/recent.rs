@@ -4,6 +4,8 @@
 
 use std::collections::VecDeque;
 
+use crate::bytes::equal;
+
 /// How much text is kept, in bytes, of names and arguments together.
 const MAX_BYTES: usize = 7 << 20;
 
@@ -60,30 +62,9 @@ fn cost(tool: &str, arguments: &str) -> usize {
     tool.len() + arguments.len() + ENTRY_BYTES
 }
 
-/// Compares many bytes at a time: the comparison of the standard library goes byte by byte on wasm.
-fn equal(a: &[u8], b: &[u8]) -> bool {
-    if a.len() != b.len() {
-        return false;
-    }
-    let (a, a_rest) = a.as_chunks::<256>();
-    let (b, b_rest) = b.as_chunks::<256>();
-    let (a_words, a_rest) = a_rest.as_chunks::<8>();
-    let (b_words, b_rest) = b_rest.as_chunks::<8>();
-    a.iter().zip(b).all(|(a, b)| differing_bits(a, b) == 0)
-        && a_words.iter().zip(b_words).all(|(a, b)| differing_bits(a, b) == 0)
-        && a_rest == b_rest
-}
-
-/// The bits that differ anywhere, laid upon each other; the compiler makes SIMD of it.
-fn differing_bits<const N: usize>(a: &[u8; N], b: &[u8; N]) -> u64 {
-    let (a, _) = a.as_chunks::<8>();
-    let (b, _) = b.as_chunks::<8>();
-    a.iter().zip(b).fold(0, |bits, (a, b)| bits | (u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b)))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{MAX_BYTES, RecentCalls, equal};
+    use super::{MAX_BYTES, RecentCalls};
 
     #[test]
     fn only_the_very_same_text_is_the_same() {
@@ -108,20 +89,5 @@ mod tests {
 
         assert!(calls.keep("t", "x".repeat(MAX_BYTES)).is_none());
         assert_eq!(calls.calls.len(), 6, "what is too large drives nothing out");
-    }
-
-    #[test]
-    fn equal_looks_at_every_byte() {
-        for length in (0..70).chain(250..330).chain(510..525) {
-            let bytes = vec![7; length];
-            assert!(equal(&bytes, &bytes.clone()));
-            for place in 0..length {
-                let mut other = bytes.clone();
-                if let Some(byte) = other.get_mut(place) {
-                    *byte = 8;
-                }
-                assert!(!equal(&bytes, &other), "{length} {place}");
-            }
-        }
     }
 }

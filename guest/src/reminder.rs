@@ -1,10 +1,10 @@
 //! The repeat-tool reminder (R1 to R15, B1 to B5): tells a model that it repeats a call, and can ask or deny before it does.
 
-use crate::canonical::{Canonicalizer, Key, Omitted};
+use crate::canonical::{Canonicalizer, Key, KeyBuffer, Omitted};
 use crate::config::ReminderConfig;
 use crate::guard::Call;
 use crate::ladder::{Rung, Settings};
-use crate::persist::{Persist, persist, read_list, write_list};
+use crate::persist::{Persist, Sink, Source, persist};
 use crate::preview::preview;
 use crate::recent::{RecentCalls, Ticket};
 use crate::stats::Stats;
@@ -32,6 +32,17 @@ pub enum Status {
     Denied,
 }
 
+impl Status {
+    /// What it is called.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Denied => "denied",
+        }
+    }
+}
+
 /// A call's outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
@@ -43,9 +54,6 @@ pub struct Outcome {
 
 /// The calls of a step that are remembered, and those whose outcome is waited for.
 const MOST: usize = 64;
-
-/// How much of a tool's name a cycle quotes, in characters (B3).
-const NAME_CHARS: usize = 64;
 
 /// What an agent's calls repeat.
 #[derive(Debug, Default)]
@@ -93,47 +101,46 @@ pub struct Foreseen {
 persist!(Pending { id, call, once, denied; text: None });
 
 impl Persist for Chain {
-    fn write(&self, out: &mut Vec<u8>) {
-        self.streaks.write(out);
-        self.step.write(out);
+    fn write(&self, sink: &mut Sink) {
+        self.streaks.write(sink);
+        self.step.write(sink);
     }
 
-    fn read(bytes: &mut &[u8]) -> Option<Self> {
-        Some(Self { streaks: Persist::read(bytes)?, text: None, step: Persist::read(bytes)? })
+    fn read(source: &mut Source<'_>) -> Self {
+        Self { streaks: Persist::read(source), text: None, step: Persist::read(source) }
     }
 }
 
 impl Persist for Step {
-    fn write(&self, out: &mut Vec<u8>) {
-        self.number.write(out);
-        write_list(&self.pending, out);
-        write_list(&self.counted, out);
+    fn write(&self, sink: &mut Sink) {
+        self.number.write(sink);
+        sink.list(&self.pending);
+        sink.list(&self.counted);
     }
 
-    fn read(bytes: &mut &[u8]) -> Option<Self> {
-        let number = Persist::read(bytes)?;
-        Some(Self { number, pending: read_list(bytes, MOST)?, counted: read_list(bytes, MOST)? })
+    fn read(source: &mut Source<'_>) -> Self {
+        Self { number: Persist::read(source), pending: source.list(MOST), counted: source.list(MOST) }
     }
 }
 
 impl Step {
-    /// Counts a call, and says whether it is the first of its equals (B5).
-    fn is_first(&mut self, call: &Key) -> bool {
+    /// Counts a call, unless an equal one has been counted (B5), and gives the number of the step.
+    fn count(&mut self, call: &Key) -> Option<u32> {
         if self.counted.contains(call) {
-            return false;
+            return None;
         }
         if self.counted.len() == MOST {
             self.counted.remove(0);
         }
         self.counted.push(call.clone());
-        true
+        Some(self.number)
     }
 
     fn take_pending(&mut self, id: &str) -> Option<Pending> {
         if self.pending.is_empty() {
             return None;
         }
-        let id = key_of_id(id);
+        let id = Key::of(id);
         let place = self.pending.iter().position(|pending| pending.id == id)?;
         Some(self.pending.remove(place))
     }
@@ -169,9 +176,27 @@ impl Chain {
         step.pending.push(Pending { denied, ..pending });
     }
 
+    /// The last call or a pending one, if it was written in just this way, and its text.
+    fn recent(&self, pending: Option<&Pending>, reader: &Reader, tool: &str, arguments: &str) -> Option<(Key, Ticket)> {
+        let is_same = |text: Option<Ticket>| text.filter(|text| reader.recent.is_same(*text, tool, arguments));
+        if let (Some(last), Some(text)) = (self.streaks.last(), is_same(self.text)) {
+            return Some((last.call.clone(), text));
+        }
+        pending.and_then(|pending| Some((pending.call.clone(), is_same(pending.text)?)))
+    }
+
+    /// What tells the outcome of a call from others (B1). One that this guard denied goes on with its streak.
+    fn outcome(&self, call: &Key, denied: bool, outcome: &KeyBuffer) -> Option<Key> {
+        match self.streaks.last_of(call) {
+            Some(last) if denied => last.outcome.clone(),
+            Some(last) if last.outcome.as_ref().is_some_and(|last| last == outcome) => last.outcome.clone(),
+            _ => Some(outcome.to_key()),
+        }
+    }
+
     /// The streaks of calls alone as they will be when all outcomes have come, those of a call to be made among them.
     fn with_pending(&self, call: &Key, once: bool, max_period: usize) -> Streaks {
-        let mut streaks = self.streaks.without_results();
+        let mut streaks = self.streaks.without_outcomes();
         let nothing = Step::default();
         let step = self.step.as_deref().unwrap_or(&nothing);
         let mut seen: Vec<_> = step.counted.iter().collect();
@@ -184,16 +209,10 @@ impl Chain {
                 seen.push(call);
             }
             let unordered_in = once.then_some(step.number);
-            streaks.extend(Unit { call: call.clone(), result: None, tool: None, unordered_in }, max_period);
+            streaks.extend(Unit { call: call.clone(), outcome: None, unordered_in }, max_period);
         }
         streaks
     }
-}
-
-fn key_of_id(id: &str) -> Key {
-    let mut key = Key::default();
-    key.set(b"", id.as_bytes());
-    key
 }
 
 /// What it takes to tell calls apart, shared by all agents.
@@ -204,16 +223,20 @@ pub struct Reader {
 }
 
 impl Reader {
-    fn is_recent(&self, text: Option<Ticket>, tool: &str, arguments: &str) -> bool {
-        text.is_some_and(|text| self.recent.is_same(text, tool, arguments))
-    }
-
-    fn identify(&mut self, settings: &Settings, tool: &str, arguments: &str) -> &Key {
+    fn identify(&mut self, settings: &Settings, tool: &str, arguments: &str) -> &KeyBuffer {
         let omitted = match settings.ignore_arguments.is_empty() {
             true => Omitted::Nothing,
             false => Omitted::AtTop(&settings.ignore_arguments),
         };
         self.canonicalizer.call(tool, arguments, omitted)
+    }
+
+    fn outcome(&mut self, settings: &Settings, Outcome { status, content }: &Outcome) -> &KeyBuffer {
+        let omitted = match settings.ignore_result_fields.is_empty() {
+            true => Omitted::Nothing,
+            false => Omitted::Anywhere(&settings.ignore_result_fields),
+        };
+        self.canonicalizer.outcome(status.name(), content, omitted)
     }
 }
 
@@ -225,22 +248,24 @@ pub fn foresee(
     Call { id, name: tool, arguments, .. }: &Call,
 ) -> Foreseen {
     let settings = config.settings_of(tool);
-    let last = chain.streaks.last().filter(|_| reader.is_recent(chain.text, tool, arguments));
-    let (call, text) = match last {
-        Some(last) => (last.call.clone(), chain.text),
-        None => (reader.identify(settings, tool, arguments).clone(), reader.recent.keep(tool, arguments.clone())),
+    let (call, text) = match chain.recent(None, reader, tool, arguments) {
+        Some((call, text)) => (call, Some(text)),
+        None => {
+            let call = chain.streaks.key(reader.identify(settings, tool, arguments));
+            (call, reader.recent.keep(tool, arguments.clone()))
+        }
     };
     let once = settings.siblings_once;
     let (mut rung, mut number) = (Rung::Allow, 0);
     if settings.has_rungs() {
-        for repetition in chain.with_pending(&call, once, config.max_period).of_calls() {
+        for repetition in chain.with_pending(&call, once, config.max_period()).of_calls() {
             let due = settings.rung(repetition.laps());
             if due > rung {
                 (rung, number) = (due, repetition.current_lap());
             }
         }
     }
-    Foreseen { rung, number, pending: Pending { id: key_of_id(id), call, once, denied: false, text } }
+    Foreseen { rung, number, pending: Pending { id: Key::of(id), call, once, denied: false, text } }
 }
 
 /// Why a call is denied or asked about before it is made once more (B2).
@@ -259,64 +284,23 @@ pub fn observe(
 ) -> Option<Notice> {
     let settings = config.settings_of(&tool);
     let pending = chain.step.as_mut().and_then(|step| step.take_pending(&id));
-    let is_last = reader.is_recent(chain.text, &tool, &arguments);
-    let known = pending.as_ref().filter(|pending| reader.is_recent(pending.text, &tool, &arguments));
-    if config.max_period == 1 && !settings.compare_results && !settings.siblings_once {
-        match known {
-            _ if is_last => chain.streaks.extend_plainly(None),
-            Some(known) => chain.streaks.extend_plainly(Some(&known.call)),
-            None => chain.streaks.extend_plainly(Some(reader.identify(settings, &tool, &arguments))),
-        }
-    } else {
-        let call = match (known, chain.streaks.last()) {
-            (Some(known), _) => known.call.clone(),
-            (None, Some(last)) if is_last => last.call.clone(),
-            _ => reader.identify(settings, &tool, &arguments).clone(),
-        };
-        let unordered_in = if settings.siblings_once {
-            let step = chain.step.get_or_insert_default();
-            if !step.is_first(&call) {
-                return None;
-            }
-            Some(step.number)
-        } else {
-            None
-        };
-        let denied = outcome.status == Status::Denied && pending.as_ref().is_some_and(|pending| pending.denied);
-        let result = settings.compare_results.then(|| result(settings, chain, reader, &call, outcome, denied));
-        let tool = (config.max_period > 1).then(|| cut(&tool).into());
-        chain.streaks.extend(Unit { call, result, tool, unordered_in }, config.max_period);
-    }
+    let (call, text) = match chain.recent(pending.as_ref(), reader, &tool, &arguments) {
+        Some((call, text)) => (call, Some(text)),
+        None => (chain.streaks.key(reader.identify(settings, &tool, &arguments)), None),
+    };
+    let unordered_in = match settings.siblings_once {
+        true => Some(chain.step.get_or_insert_default().count(&call)?),
+        false => None,
+    };
+    let denied = outcome.status == Status::Denied && pending.is_some_and(|pending| pending.denied);
+    let outcome = settings.compare_results.then(|| chain.outcome(&call, denied, reader.outcome(settings, outcome)));
+    chain.streaks.extend(Unit { call, outcome: outcome.flatten(), unordered_in }, config.max_period());
     if let Some(longest) = chain.streaks.longest() {
-        let period = u8::try_from(longest.period).unwrap_or_default();
-        stats.counted(period, longest.laps(), || name(&chain.streaks, longest, cut(&tool)));
+        stats.counted(longest, || name(&chain.streaks, longest));
     }
     let notice = notice(config, settings, &chain.streaks, &mut reader.canonicalizer, &tool, &arguments);
-    chain.text = match known.and_then(|known| known.text) {
-        _ if is_last => chain.text,
-        Some(text) => Some(text),
-        None => reader.recent.keep(&tool, arguments),
-    };
+    chain.text = text.or_else(|| reader.recent.keep(&tool, arguments));
     notice
-}
-
-/// What tells a call with its result from others (B1). One that this guard denied goes on with its streak.
-fn result(
-    settings: &Settings,
-    chain: &Chain,
-    reader: &mut Reader,
-    call: &Key,
-    Outcome { status, content }: &Outcome,
-    denied: bool,
-) -> Key {
-    let before = chain.streaks.last_of(call).filter(|_| denied).and_then(|unit| unit.result.clone());
-    before.unwrap_or_else(|| {
-        let omitted = match settings.ignore_result_fields.is_empty() {
-            true => Omitted::Nothing,
-            false => Omitted::Anywhere(&settings.ignore_result_fields),
-        };
-        reader.canonicalizer.call_and_result(call, *status as u8, content, omitted)
-    })
 }
 
 fn notice(
@@ -336,23 +320,19 @@ fn notice(
         calls.filter_map(|streak| Some((streak, settings.due_whatever_the_result(streak.laps())?))).last()
     });
     let (streak, tone) = due?;
-    let (name, count) = (name(streaks, streak, tool), streak.laps());
+    let count = streak.laps();
+    let name = match streak.period {
+        1 => tool.to_owned(),
+        _ => name(streaks, streak),
+    };
     let quoted = || preview(&canonicalizer.text(arguments), config.arguments_preview_chars).into_owned();
     let text = config.texts.of(tone).fill(&name, count, quoted);
     Some(Notice { plugin: "repeat-tool-reminder", summary: format!("{name} × {count}"), text })
 }
 
-/// The beginning of a tool's name: what is kept does not grow with names.
-fn cut(tool: &str) -> &str {
-    tool.char_indices().nth(NAME_CHARS).map_or(tool, |(end, _)| tool.get(..end).unwrap_or(tool))
-}
-
-/// What is repeated: a tool, or a cycle of several (R7, B3).
-fn name(streaks: &Streaks, streak: Repetition, tool: &str) -> String {
-    match streak.period {
-        1 => tool.to_owned(),
-        period => streaks.tools(period).collect::<Vec<_>>().join(" → "),
-    }
+/// What is repeated: a tool, or a cycle of several (B3).
+fn name(streaks: &Streaks, streak: Repetition) -> String {
+    streaks.tools(streak.period).collect::<Vec<_>>().join(" → ")
 }
 
 #[cfg(test)]

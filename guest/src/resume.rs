@@ -2,7 +2,7 @@
 //!
 //! A snapshot is a magic number, the version of its format, a digest of the configuration, the state, and a digest of all that.
 
-use crate::persist::Persist;
+use crate::persist::{Persist, Sink, Source};
 
 const MAGIC: &[u8] = b"loop-guard counts";
 const VERSION: u8 = 1;
@@ -10,16 +10,16 @@ const DIGEST: usize = blake3::OUT_LEN;
 
 /// The snapshot of the states of agents under a configuration.
 pub fn snapshot<'a, T: Persist + 'a>(config: &str, agents: impl Iterator<Item = (&'a str, &'a T)>) -> Vec<u8> {
-    let mut bytes = MAGIC.to_vec();
-    bytes.push(VERSION);
-    bytes.extend_from_slice(blake3::hash(config.as_bytes()).as_bytes());
+    let mut sink = Sink(MAGIC.to_vec());
+    sink.0.push(VERSION);
+    sink.0.extend_from_slice(&digest(config.as_bytes()));
     for (name, state) in agents {
-        name.to_owned().write(&mut bytes);
-        state.write(&mut bytes);
+        sink.bytes(name.as_bytes());
+        state.write(&mut sink);
     }
-    let digest = blake3::hash(&bytes);
-    bytes.extend_from_slice(digest.as_bytes());
-    bytes
+    let digest = digest(&sink.0);
+    sink.0.extend_from_slice(&digest);
+    sink.0
 }
 
 /// The names and states of the agents in a snapshot.
@@ -27,7 +27,7 @@ pub fn snapshot<'a, T: Persist + 'a>(config: &str, agents: impl Iterator<Item = 
 /// # Errors
 ///
 /// Why it is refused.
-pub fn restore<T: Persist>(config: &str, snapshot: &[u8]) -> Result<Vec<(String, T)>, String> {
+pub fn restore<T: Persist>(config: &str, snapshot: &[u8]) -> Result<Vec<(Box<str>, T)>, String> {
     let Some(rest) = snapshot.strip_prefix(MAGIC) else {
         return Err("not a snapshot of this guard: it does not begin like one".to_owned());
     };
@@ -40,23 +40,28 @@ pub fn restore<T: Persist>(config: &str, snapshot: &[u8]) -> Result<Vec<(String,
         }
         None => return Err("damaged: it is cut off".to_owned()),
     }
-    let Some((bytes, digest)) = snapshot.split_last_chunk::<DIGEST>() else {
+    let Some((bytes, written)) = snapshot.split_last_chunk::<DIGEST>() else {
         return Err("damaged: it is cut off".to_owned());
     };
-    if blake3::hash(bytes).as_bytes() != digest {
+    if digest(bytes) != *written {
         return Err("damaged: its digest does not match".to_owned());
     }
     let damaged = || "damaged: it holds something else than counts".to_owned();
-    let (taken_under, mut states) =
+    let (taken_under, states) =
         bytes.get(MAGIC.len() + 1..).and_then(<[u8]>::split_first_chunk::<DIGEST>).ok_or_else(damaged)?;
-    if taken_under != blake3::hash(config.as_bytes()).as_bytes() {
+    if *taken_under != digest(config.as_bytes()) {
         return Err("taken under another configuration: counts would mean something else".to_owned());
     }
+    let mut source = Source::new(states);
     let mut agents = Vec::new();
-    while !states.is_empty() {
-        agents.push(Persist::read(&mut states).ok_or_else(damaged)?);
+    while source.has_more() {
+        agents.push(Persist::read(&mut source));
     }
-    Ok(agents)
+    if source.is_damaged() { Err(damaged()) } else { Ok(agents) }
+}
+
+fn digest(bytes: &[u8]) -> [u8; DIGEST] {
+    *blake3::Hasher::new().update(bytes).finalize().as_bytes()
 }
 
 #[cfg(test)]
@@ -65,8 +70,8 @@ mod tests {
 
     #[test]
     fn b8_what_is_damaged_or_anothers_is_refused() {
-        let state = vec![("a".to_owned(), 2_u32), ("b".to_owned(), 3)];
-        let bytes = snapshot("{}", state.iter().map(|(name, count)| (name.as_str(), count)));
+        let state = vec![("a".into(), 2_u32), ("b".into(), 3)];
+        let bytes = snapshot("{}", state.iter().map(|(name, count): &(Box<str>, _)| (&**name, count)));
         assert_eq!(restore("{}", &bytes), Ok(state));
         let refused = |config: &str, bytes: &[u8]| restore::<u32>(config, bytes).err().unwrap_or_default();
         assert_eq!(refused("{ }", &bytes), "taken under another configuration: counts would mean something else");

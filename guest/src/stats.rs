@@ -1,6 +1,7 @@
 //! What a guard has done to an agent so far (B9).
 
 use crate::persist::persist;
+use crate::streak::Repetition;
 
 /// The figures of an agent. In a trial they tell of what would have been given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,8 +26,9 @@ pub struct Stats {
 persist!(Stats { calls, notices, asks, denials, longest, name, period, goes_on });
 
 impl Stats {
-    /// A streak of this period has a count now, of laps.
-    pub fn counted(&mut self, period: u8, count: u32, name: impl FnOnce() -> String) {
+    /// A streak goes on, or begins.
+    pub fn counted(&mut self, streak: Repetition, name: impl FnOnce() -> String) {
+        let (period, count) = (u8::try_from(streak.period).unwrap_or_default(), streak.laps());
         if count > self.longest {
             // Of one call, which most agents have made when they are new, nothing is kept.
             if count > 1 && (!self.goes_on || self.period != period) {
@@ -53,13 +55,14 @@ impl Stats {
 #[cfg(test)]
 mod tests {
     use super::Stats;
+    use crate::streak::Repetition;
 
     #[test]
     fn b9_the_longest_streak_is_remembered() {
         let mut stats = Stats::default();
         assert_eq!(stats.summary(), "");
-        let mut summary = |period, count, name: &str| {
-            stats.counted(period, count, || name.to_owned());
+        let mut summary = |period: u32, count, name: &str| {
+            stats.counted(Repetition { period: period as usize, units: period * count }, || name.to_owned());
             stats.summary()
         };
         for (period, count, name, longest) in [

@@ -3,8 +3,8 @@
 //! A *unit* is a call, or a call with its result. A streak of period p is a sequence of p units that is made again and again; each
 //! time is a *lap*. The plain case is the period 1: one unit, again and again.
 
-use crate::canonical::Key;
-use crate::persist::{Persist, persist, read_list, write_list};
+use crate::canonical::{Key, KeyBuffer};
+use crate::persist::{Persist, Sink, Source, persist};
 
 /// The longest period that can be looked for (B3).
 pub const MAX_PERIOD: usize = 8;
@@ -26,36 +26,36 @@ const CALLS: usize = 0;
 const RESULTS: usize = 1;
 
 /// A tracked call that has been made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Unit {
     /// What tells it from other calls.
     pub call: Key,
-    /// What tells it with its result from others; none if its result does not count.
-    pub result: Option<Key>,
-    /// Its tool, where a cycle must name it.
-    pub tool: Option<Box<str>>,
+    /// What tells its outcome from others; none if it does not count.
+    pub outcome: Option<Key>,
     /// The step in which it counted, where the order within a step has no meaning (B5).
     pub unordered_in: Option<u32>,
 }
 
-persist!(Unit { call, result, tool, unordered_in });
+persist!(Unit { call, outcome, unordered_in });
 
-impl Persist for Streaks {
-    fn write(&self, out: &mut Vec<u8>) {
-        write_list(&self.last, out);
-        write_list(&self.matched.iter().map(|[calls, results]| (*calls, *results)).collect::<Vec<_>>(), out);
-    }
-
-    fn read(bytes: &mut &[u8]) -> Option<Self> {
-        let last = read_list(bytes, MAX_PERIOD)?;
-        let matched = read_list(bytes, MAX_PERIOD)?.into_iter().map(|(calls, results)| [calls, results]).collect();
-        Some(Self { last, matched })
+impl Unit {
+    /// Whether another one is the same, as a call alone and with its outcome.
+    fn equals(&self, other: &Self) -> [bool; 2] {
+        let same = self.call == other.call;
+        [same, same && self.outcome == other.outcome]
     }
 }
 
-impl Unit {
-    fn with_result(&self) -> &Key {
-        self.result.as_ref().unwrap_or(&self.call)
+impl Persist for Streaks {
+    fn write(&self, sink: &mut Sink) {
+        sink.list(&self.last);
+        sink.list(&self.matched.iter().map(|[calls, results]| (*calls, *results)).collect::<Vec<_>>());
+    }
+
+    fn read(source: &mut Source<'_>) -> Self {
+        let last = source.list(MAX_PERIOD);
+        let matched = source.list(MAX_PERIOD).into_iter().map(|(calls, results)| [calls, results]).collect();
+        Self { last, matched }
     }
 }
 
@@ -108,30 +108,18 @@ impl Streaks {
     /// The tools of the last units, as many as a period has.
     pub fn tools(&self, period: usize) -> impl Iterator<Item = &str> {
         let first = self.last.len().saturating_sub(period);
-        self.last.iter().skip(first).map(|unit| unit.tool.as_deref().unwrap_or_default())
+        self.last.iter().skip(first).map(|unit| unit.call.tool())
     }
 
-    /// A call is made, in the plain case: only the call before it matters, and no result counts. None stands for the last call, which
-    /// needs no comparing.
-    pub fn extend_plainly(&mut self, call: Option<&Key>) {
-        let Some(last) = self.last.last_mut() else {
-            let call = call.cloned().unwrap_or_default();
-            return self.extend(Unit { call, result: None, tool: None, unordered_in: None }, 1);
-        };
-        let same = call.is_none_or(|call| *call == last.call);
-        if let Some(call) = call.filter(|_| !same) {
-            last.call.become_equal(call);
-            last.result = None;
-        }
-        self.matched.resize(1, [0; 2]);
-        for matched in self.matched.as_flattened_mut() {
-            *matched = if same { matched.saturating_add(1) } else { 0 };
-        }
+    /// The key of a call: the one that is kept already, if it is one of the last.
+    pub fn key(&self, call: &KeyBuffer) -> Key {
+        let known = self.last.iter().rev().find(|unit| unit.call == *call);
+        known.map_or_else(|| call.to_key(), |unit| unit.call.clone())
     }
 
     /// The same, of calls alone.
-    pub fn without_results(&self) -> Self {
-        let last = self.last.iter().map(|unit| Unit { result: None, ..unit.clone() }).collect();
+    pub fn without_outcomes(&self) -> Self {
+        let last = self.last.iter().map(|unit| Unit { outcome: None, ..unit.clone() }).collect();
         Self { last, matched: self.matched.iter().map(|matched| [matched[CALLS]; 2]).collect() }
     }
 
@@ -141,10 +129,9 @@ impl Streaks {
             self.reorder_for(&unit, max_period);
         }
         self.matched.resize(max_period, [0; 2]);
-        for (place, matched) in self.matched.iter_mut().enumerate() {
-            let before = self.last.len().checked_sub(place + 1).and_then(|place| self.last.get(place));
-            let same = before
-                .map_or([false; 2], |before| [before.call == unit.call, before.with_result() == unit.with_result()]);
+        let mut before = self.last.iter().rev();
+        for matched in &mut self.matched {
+            let same = before.next().map_or([false; 2], |before| before.equals(&unit));
             for (matched, same) in matched.iter_mut().zip(same) {
                 *matched = if same { matched.saturating_add(1) } else { 0 };
             }
@@ -172,7 +159,7 @@ impl Streaks {
         // Longer ones go on with more units.
         let streaks: Vec<_> =
             (2..=max_period.min(end)).rev().map(|period| (self.units(RESULTS, period), period)).collect();
-        let goes_on = |expected: &Unit| expected.with_result() == unit.with_result();
+        let goes_on = |expected: &Unit| expected.equals(unit)[RESULTS];
         let plain = self.last().filter(|last| goes_on(last)).map_or(0, |_| self.units(RESULTS, 1) + 1);
         let Some(&(units, period)) = streaks.iter().max_by_key(|(units, _)| *units) else { return };
         if units < plain {
@@ -220,8 +207,8 @@ mod tests {
     use crate::canonical::{Canonicalizer, Omitted};
 
     fn unit(name: char) -> Unit {
-        let call = Canonicalizer::default().call(&name.to_string(), "{}", Omitted::Nothing).clone();
-        Unit { call, result: None, tool: Some(name.to_string().into()), unordered_in: None }
+        let call = Canonicalizer::default().call(&name.to_string(), "{}", Omitted::Nothing).to_key();
+        Unit { call, outcome: None, unordered_in: None }
     }
 
     /// The repetitions after each of some calls, as (period, units).

@@ -43,7 +43,7 @@ fn the_embedded_component_imports_nothing() {
 #[test]
 fn the_component_is_small() {
     let size = Component::embedded_bytes().len();
-    assert!(size <= 184 << 10, "{size} bytes");
+    assert!(size <= 160 << 10, "{size} bytes");
 }
 
 #[test]

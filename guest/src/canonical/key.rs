@@ -1,17 +1,28 @@
 //! What tells tool calls apart: the tool's name and the canonical arguments, or a digest of the two (S2).
 
-use crate::persist::Persist;
+use std::rc::Rc;
+
+use crate::bytes::equal;
+use crate::persist::{Persist, Sink, Source};
 
 /// Identifies a tool call. Two calls have the same key if, and only if, their tools have the same name and the canonical texts of
 /// their arguments are equal.
 ///
-/// A short call is its own key; of a longer one the key is a collision-resistant digest. By default, the key of no call.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Key(Vec<u8>);
+/// A short call is its own key; of a longer one the key is a collision-resistant digest. Either begins with the tool's name, so far
+/// as a cycle quotes it.
+#[derive(Debug, Clone, Eq)]
+pub struct Key(Rc<[u8]>);
+
+/// A key that is made, in a buffer that is used again.
+#[derive(Debug, Default)]
+pub struct KeyBuffer(Vec<u8>);
 
 /// The kind of a key is its first byte.
 const WHOLE: u8 = 0;
 const DIGEST: u8 = 1;
+
+/// How much of a tool's name a cycle quotes, in characters (B3).
+const NAME_CHARS: usize = 64;
 
 /// Names and arguments that are together no longer than this, in bytes, are kept as they are: this takes a fraction of the time.
 const MAX_WHOLE: usize = 512;
@@ -22,49 +33,81 @@ const BLAKE3_CHUNK: usize = 1 << 10;
 const HASHED_AT_ONCE: usize = 4 * BLAKE3_CHUNK;
 
 /// Whether a call must be told apart by a digest. A text that is escaped becomes longer, never shorter.
-pub fn is_long(tool: &[u8], arguments: &[u8]) -> bool {
+pub fn is_long(tool: &str, arguments: &[u8]) -> bool {
     tool.len() + arguments.len() > MAX_WHOLE
 }
 
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0) || equal(&self.0, &other.0)
+    }
+}
+
+impl PartialEq<KeyBuffer> for Key {
+    fn eq(&self, other: &KeyBuffer) -> bool {
+        equal(&self.0, &other.0)
+    }
+}
+
 impl Persist for Key {
-    fn write(&self, out: &mut Vec<u8>) {
-        self.0.write(out);
+    fn write(&self, sink: &mut Sink) {
+        sink.bytes(&self.0);
     }
 
-    fn read(bytes: &mut &[u8]) -> Option<Self> {
-        Persist::read(bytes).map(Self)
+    fn read(source: &mut Source<'_>) -> Self {
+        Self(source.bytes().into())
     }
 }
 
 impl Key {
+    /// The key of what is no call, but must be told from others of its kind.
+    pub fn of(text: &str) -> Self {
+        let mut buffer = KeyBuffer::default();
+        buffer.set(text, b"");
+        buffer.to_key()
+    }
+
+    /// The name of the call's tool, so far as a cycle quotes it.
+    pub fn tool(&self) -> &str {
+        let tool = self
+            .0
+            .split_first_chunk()
+            .and_then(|([_, low, high], rest)| rest.get(..u16::from_le_bytes([*low, *high]).into()));
+        tool.and_then(|tool| std::str::from_utf8(tool).ok()).map(quoted).unwrap_or_default()
+    }
+}
+
+impl KeyBuffer {
     /// Becomes the key of a call.
-    pub fn set(&mut self, tool: &[u8], canonical: &[u8]) {
+    pub fn set(&mut self, tool: &str, canonical: &[u8]) {
         if is_long(tool, canonical) {
             let mut digest = Digest::default();
             digest.update(canonical);
             return digest.finish(tool, self);
         }
-        self.0.clear();
-        self.0.push(WHOLE);
-        self.0.extend_from_slice(&(tool.len() as u64).to_le_bytes());
-        self.0.extend_from_slice(tool);
+        self.begin(WHOLE, tool);
         self.0.extend_from_slice(canonical);
     }
 
-    /// What identifies a call, and a byte more.
-    pub fn with(&self, byte: u8) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.0.len() + 1);
-        bytes.extend_from_slice(&self.0);
-        bytes.push(byte);
-        bytes
+    fn begin(&mut self, kind: u8, tool: &str) {
+        let [low, high] = u16::try_from(tool.len()).unwrap_or_default().to_le_bytes();
+        self.0.clear();
+        self.0.extend_from_slice(&[kind, low, high]);
+        self.0.extend_from_slice(tool.as_bytes());
     }
 
-    /// Becomes another key. There is one for each agent: no room is kept in advance.
-    pub fn become_equal(&mut self, other: &Self) {
-        self.0.clear();
-        self.0.reserve_exact(other.0.len());
-        self.0.extend_from_slice(&other.0);
+    /// The key itself, which is kept.
+    pub fn to_key(&self) -> Key {
+        Key(self.0.as_slice().into())
     }
+}
+
+/// The beginning of a tool's name: what is kept does not grow with names.
+fn quoted(tool: &str) -> &str {
+    if tool.len() <= NAME_CHARS {
+        return tool;
+    }
+    tool.char_indices().nth(NAME_CHARS).and_then(|(end, _)| tool.get(..end)).unwrap_or(tool)
 }
 
 /// Computes the key of a call whose canonical arguments come in pieces, and are too long to be kept.
@@ -93,11 +136,11 @@ impl Digest {
         }
     }
 
-    /// Sets `key` to that of the call.
+    /// Makes the key of the call.
     ///
     /// What is hashed is the arguments, the name, zeros, and the lengths of the first two, so that no two calls have it in common.
-    pub fn finish(mut self, tool: &[u8], key: &mut Key) {
-        self.rest.extend_from_slice(tool);
+    pub fn finish(mut self, tool: &str, key: &mut KeyBuffer) {
+        self.rest.extend_from_slice(tool.as_bytes());
         let lengths = [self.length.to_le_bytes(), (tool.len() as u64).to_le_bytes()];
         let end = self.rest.len() + size_of_val(&lengths);
         // Four chunks take little longer than one and a bit.
@@ -106,8 +149,7 @@ impl Digest {
         }
         self.rest.extend_from_slice(lengths.as_flattened());
         self.hasher.update(&self.rest);
-        key.0.clear();
-        key.0.push(DIGEST);
+        key.begin(DIGEST, quoted(tool));
         key.0.extend_from_slice(self.hasher.finalize().as_bytes());
     }
 }
@@ -119,19 +161,30 @@ fn split(text: &[u8]) -> (&[u8], &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Digest, Key};
+    use super::{Digest, Key, KeyBuffer};
 
     fn key(tool: &str, canonical: &str) -> Key {
-        let mut key = Key::default();
-        key.set(tool.as_bytes(), canonical.as_bytes());
-        key
+        let mut key = KeyBuffer::default();
+        key.set(tool, canonical.as_bytes());
+        key.to_key()
     }
 
     #[test]
     fn s2_a_key_is_short_whatever_the_call() {
         for length in [0, 1, 500, 512, 513, 1023, 1024, 4095, 4096, 5000, 100_000] {
             let key = key("tool", &"x".repeat(length));
-            assert!(key.0.len() <= 521, "{length}: {}", key.0.len());
+            assert!(key.0.len() <= 515, "{length}: {}", key.0.len());
+        }
+        assert_eq!(key(&"é".repeat(1000), "").0.len(), 3 + 128 + 32);
+    }
+
+    #[test]
+    fn b3_a_key_tells_its_tool() {
+        let long = "é".repeat(64);
+        for arguments in ["{}", &"x".repeat(1000)] {
+            assert_eq!(key("grep", arguments).tool(), "grep");
+            assert_eq!(key("", arguments).tool(), "");
+            assert_eq!(key(&format!("{long}x"), arguments).tool(), long);
         }
     }
 
@@ -164,9 +217,9 @@ mod tests {
             for size in [1, 100, 1023, 4096, 5000] {
                 let mut digest = Digest::default();
                 text.as_bytes().chunks(size).for_each(|piece| digest.update(piece));
-                let mut pieces = Key::default();
-                digest.finish(b"tool", &mut pieces);
-                assert_eq!(pieces, whole, "{length} in pieces of {size}");
+                let mut pieces = KeyBuffer::default();
+                digest.finish("tool", &mut pieces);
+                assert_eq!(pieces.to_key(), whole, "{length} in pieces of {size}");
             }
         }
     }

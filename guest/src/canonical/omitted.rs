@@ -19,7 +19,7 @@ impl MemberNames {
 
     /// The names, each as JSON text.
     pub fn iter(&self) -> impl Iterator<Item = String> {
-        self.0.iter().map(|name| String::from_utf8_lossy(name).into_owned())
+        self.0.iter().map(|name| String::from_utf8(name.to_vec()).unwrap_or_default())
     }
 
     /// Whether a name is among them, given as in canonical text, without its quotes.

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use super::number::{self, Number};
+use super::sort::sort;
 use super::{Omitted, order, string};
 
 /// Why a text cannot be read, and where.
@@ -173,7 +174,7 @@ impl<'a> Scanner<'a> {
         let out = &*self.out;
         let Some(members) = self.members.get_mut(first..) else { return };
         let name = |member: &Member| slice(out, member.name, member.name_end);
-        members.sort_by(|a, b| compare(a, b, name));
+        sort(members, &|a, b| compare(a, b, name).is_lt());
 
         self.reordered.clear();
         let mut members = members.iter().peekable();

@@ -1,13 +1,12 @@
 //! The section `repeatedFailureReminder` (B7).
 
-use super::reader::Place;
-use super::settings::read_thresholds;
-use super::{Patterns, read_patterns, read_texts, write_texts};
-use crate::json::Object;
+use super::Patterns;
+use super::field::{self, Field, Section, Value};
+use super::reader::{MAX_SAFE, Place};
 use crate::texts::Texts;
 
 /// The section `repeatedFailureReminder` (B7).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct FailureConfig {
     /// Whether the reminder works at all. By default it does, but there are no thresholds.
     pub enabled: bool,
@@ -42,48 +41,31 @@ impl FailureConfig {
         self.enabled && !self.thresholds.is_empty() && self.tracked.has(tool)
     }
 
-    pub(super) fn read(&mut self, section: &Place<'_>) {
-        let mut every = None;
-        for (field, value) in section.members_unless_null() {
-            match &*field {
-                "enabled" => value.boolean(&mut self.enabled),
-                "thresholds" => {
-                    let mut thresholds = None;
-                    read_thresholds(&value, true, &mut thresholds);
-                    self.thresholds = thresholds.unwrap_or_default();
-                }
-                "every" => {
-                    value.count(0, &mut self.every);
-                    every = Some(value);
-                }
-                "include" => read_patterns(&value, &mut self.tracked.include),
-                "exclude" => read_patterns(&value, &mut self.tracked.exclude),
-                "countDenied" => value.boolean(&mut self.count_denied),
-                "texts" => read_texts(&value, &mut self.texts),
-                _ => value.reject("unknown field"),
-            }
-        }
+    fn fields(&mut self) -> Vec<Field<'_>> {
+        vec![
+            Field::new("enabled", Value::Flag(&mut self.enabled)),
+            Field::new("thresholds", Value::Thresholds(0, &mut self.thresholds)),
+            Field::new("every", Value::Count(0, MAX_SAFE, &mut self.every)),
+            Field::new("include", Value::Patterns(&mut self.tracked.include)),
+            Field::new("exclude", Value::Patterns(&mut self.tracked.exclude)),
+            Field::new("countDenied", Value::Flag(&mut self.count_denied)),
+            Field::beyond("texts", self.texts.object()),
+        ]
+    }
+}
+
+impl Section for FailureConfig {
+    fn read(&mut self, place: &Place<'_>) {
+        let given = field::read(place.members(), self.fields());
         if self.every > 0
             && self.thresholds.is_empty()
-            && let Some(every) = every
+            && let Some(every) = given.place("every")
         {
             every.reject("goes on after the highest threshold, and there is none: add for example \"thresholds\": [3]");
         }
     }
 
-    /// The section as JSON; none if nothing differs from the default.
-    pub(super) fn write(&self) -> Option<String> {
-        let defaults = Self::default();
-        if *self == defaults {
-            return None;
-        }
-        let mut object = Object::default();
-        object.push("enabled", &self.enabled.to_string());
-        object.push_list("thresholds", &mut self.thresholds.iter().map(u64::to_string));
-        object.push("every", &self.every.to_string());
-        self.tracked.write(&mut object);
-        object.push("countDenied", &self.count_denied.to_string());
-        write_texts(&self.texts, &defaults.texts, &mut object);
-        Some(object.finish())
+    fn json(&mut self) -> String {
+        field::write(self.fields(), Self::default().fields()).finish()
     }
 }

@@ -1,12 +1,12 @@
 //! Reads a JSON document place by place, and notes what is wrong where.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::vec;
 
 use super::{Problem, parts};
 use crate::canonical::{self, Invalid, MAX_DEPTH, Number, Reason};
+use crate::names::Names;
 
 /// So many problems are reported; a document of megabytes can have millions.
 const MAX_PROBLEMS: usize = 1000;
@@ -70,16 +70,8 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The same, where null stands for an object without members.
-    pub fn members_unless_null(&self) -> Members<'a> {
-        if self.is_null() { Self { text: "{}", ..self.clone() }.members() } else { self.members() }
-    }
-
-    /// The elements of an array; none for null. Anything else is a problem, described by `message`.
-    pub fn elements_unless_null(&self, message: &str) -> Option<impl ExactSizeIterator<Item = Self>> {
-        if self.is_null() {
-            return None;
-        }
+    /// The elements of an array. Anything else is a problem, described by `message`.
+    pub fn elements(&self, message: &str) -> Option<impl ExactSizeIterator<Item = Self>> {
         let elements = parts::elements(self.text);
         if elements.is_none() {
             self.reject(message);
@@ -106,42 +98,33 @@ impl<'a> Place<'a> {
         canonical::string(self.text)
     }
 
-    /// The whole number from 0 to 2^53 − 1 that stands here.
-    pub fn safe_integer(&self) -> Option<u64> {
-        match whole(self.text) {
-            Whole::Safe(value) => Some(value),
-            Whole::TooLarge | Whole::Not => None,
+    /// The boolean that stands here.
+    pub fn boolean(&self) -> Option<bool> {
+        match self.text {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => None,
         }
     }
 
-    /// The whole number of at least `min` that stands here. Anything else is a problem.
-    pub fn required_count(&self, min: u64) -> Option<u64> {
+    /// The whole number within bounds that stands here. Anything else is a problem.
+    pub fn count(&self, least: u64, most: u64) -> Option<u64> {
         match whole(self.text) {
-            Whole::Safe(value) if value >= min => return Some(value),
+            Whole::Safe(value) if (least..=most).contains(&value) => return Some(value),
+            _ if most < MAX_SAFE => self.reject(&format!("must be an integer from {least} to {most}")),
             Whole::TooLarge => self.reject("must be at most 9007199254740991"),
-            Whole::Safe(_) | Whole::Not => self.reject(&format!("must be an integer >= {min}")),
+            Whole::Safe(_) | Whole::Not => self.reject(&format!("must be an integer >= {least}")),
         }
         None
     }
 
-    /// Sets `target` to the whole number of at least `min` that stands here. Null leaves it as it is;
-    /// anything else is a problem.
-    pub fn count(&self, min: u64, target: &mut u64) {
-        if !self.is_null()
-            && let Some(value) = self.required_count(min)
-        {
-            *target = value;
+    /// The number of calls that stands here (Q10). Anything else is a problem.
+    pub fn quota(&self) -> Option<u64> {
+        if let Whole::Safe(value) = whole(self.text) {
+            return Some(value);
         }
-    }
-
-    /// Sets `target` to the boolean that stands here. Null leaves it as it is; anything else is a problem.
-    pub fn boolean(&self, target: &mut bool) {
-        match self.text {
-            "null" => {}
-            "true" => *target = true,
-            "false" => *target = false,
-            _ => self.reject("must be true or false"),
-        }
+        self.reject("must be a non-negative safe integer (0 to 9007199254740991)");
+        None
     }
 }
 
@@ -170,15 +153,13 @@ impl<'a> Iterator for Members<'a> {
 }
 
 /// The names that have been seen.
-///
-/// A set would do, but this map is of the same type as that of the agents: the component contains its code once.
 #[derive(Default)]
-pub struct Seen(BTreeMap<Rc<str>, usize>);
+pub struct Seen(Names);
 
 impl Seen {
     /// Whether a name is seen for the first time.
     pub fn is_new(&mut self, name: &str) -> bool {
-        self.0.insert(name.into(), 0).is_none()
+        self.0.insert(name.into(), 0)
     }
 }
 
@@ -194,7 +175,7 @@ enum Whole {
 }
 
 /// 2^53 − 1: the largest whole number that every JSON implementation reads exactly.
-const MAX_SAFE: u64 = (1 << 53) - 1;
+pub const MAX_SAFE: u64 = (1 << 53) - 1;
 
 /// Reads JSON text as a count. `1.0` and `1e2` are whole numbers.
 fn whole(text: &str) -> Whole {

@@ -33,7 +33,9 @@ from loop_guard import (
     Notice,
     Outcome,
     Problem,
+    RestoreError,
     Status,
+    _signature,
 )
 
 NO_STEP = "per-step tool limit has no active agent step"
@@ -189,6 +191,7 @@ def deep(levels: int) -> object:
         ({None: 1}, [("", "a member named by None, which is no string")]),
         ({"a": "\ud800"}, [("/a", "half of a surrogate pair")]),
         ({"\ud800": 1}, [("/\ud800", "half of a surrogate pair")]),
+        ('{"a": "\ud800"}', [("", "half of a surrogate pair")]),
         (b"{}", [("", "bytes")]),
         (cyclic(), [("/a/0", "a value that contains itself")]),
         ({"a": 10**5000}, [("/a", "an integer of thousands of digits")]),
@@ -199,6 +202,14 @@ def test_what_json_would_lose_is_a_problem(config: object, expected: list[tuple[
     assert problems(config) == [(path, f"cannot be written as JSON: {what}") for path, what in expected]
 
 
+def test_an_error_can_be_printed_whatever_a_member_is_named() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        Guard({"\ud800": float("nan")})
+    lines = str(caught.value).splitlines()
+    assert lines[1] == "/\\ud800: cannot be written as JSON: NaN"
+    assert "\n".join(lines).encode()
+
+
 def test_a_configuration_is_json_text_or_a_plain_value() -> None:
     for config in ('{"maxAgents": 7}', {"maxAgents": 7}, {"maxAgents": 7.0}):
         assert json.loads(Guard(config).describe())["maxAgents"] == 7
@@ -207,7 +218,6 @@ def test_a_configuration_is_json_text_or_a_plain_value() -> None:
     ] == [2, 4]
     assert Guard().describe() == Guard("{}").describe() == Guard({}).describe() == Guard(None).describe()
     assert problems({"maxAgents": 2**70}) == problems(f'{{"maxAgents": {2**70}}}')
-    assert problems("\ud800") == problems("\ufffd")
     assert problems(True) == [("", "must be an object")]
 
 
@@ -222,6 +232,9 @@ one: Any = 1
     ("misuse", "error", "words"),
     [
         (lambda guard: guard.step(one, 1, 1, prompted=True), TypeError, "step: agent must be a string"),
+        (lambda guard: guard.step("a", 1, 1, prompted="false"), TypeError, "step: prompted must be True or False"),
+        (lambda _: Guard(limits=cast("Limits", {"time": 1})), TypeError, "limits must be of the class Limits"),
+        (lambda _: Guard(component=cast("Component", "a.wasm")), TypeError, "component must be of the class Component"),
         (lambda guard: guard.step("a", "1", 1, prompted=True), TypeError, f"step: turn {NUMBER}"),
         (lambda guard: guard.step("a", 1, True, prompted=True), TypeError, f"step: step {NUMBER}"),
         (lambda guard: guard.step("a", 1, 2**32, prompted=True), ValueError, f"step: step {NUMBER}"),
@@ -245,6 +258,32 @@ def test_what_the_types_do_not_allow_changes_nothing(misuse: Any, error: type[Ex
         misuse(guard)
     assert str(caught.value).startswith(words)
     assert guard.count("main") == 1
+
+
+def test_a_snapshot_is_copied_at_once() -> None:
+    guard = Guard()
+    for number in range(2000):
+        guard.post_execute(call("grep", agent=str(number)), SUCCEEDED)
+    snapshot = guard.snapshot()
+    assert isinstance(guard._component._functions["snapshot"][1].result, _signature._Bytes), "and not byte by byte"
+    other = Guard()
+    other.restore(snapshot)
+    assert other.snapshot() == snapshot
+    assert other.stats() == guard.stats()
+    for damaged in (b"", b"\0", snapshot[:-1]):
+        with pytest.raises(RestoreError):
+            other.restore(damaged)
+    assert other.count("7") == 1
+
+
+def test_a_snapshot_that_wasmtime_does_not_let_through_says_so() -> None:
+    guard = Guard()
+    for number in range(300):
+        guard.post_execute(call("grep", agent=f"{number:010000}"), SUCCEEDED)
+    message = "^snapshot: the answer is larger than wasmtime lets through, which for a snapshot is about 2.8 MB$"
+    with pytest.raises(CallError, match=message):
+        guard.snapshot()
+    assert guard.stats() == [], "the counts are lost, and the guard goes on"
 
 
 def test_a_status_may_be_its_word() -> None:
@@ -522,6 +561,18 @@ print(real.count("main"))
         "0",
         "1",
     ]
+
+
+def test_a_forked_child_has_locks_of_its_own_and_the_instance_of_a_guard_at_rest() -> None:
+    guard = Guard()
+    lock, instance = guard._lock, guard._instance
+    guard._after_fork()
+    assert guard._lock is not lock, "threads of the parent may wait for it"
+    assert guard._instance is instance
+    with guard._lock:
+        guard._after_fork()
+    assert guard._instance is None
+    assert guard.count("main") == 0
 
 
 def test_forks_while_threads_make_calls_leave_no_lock_held() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import threading
 import time
@@ -26,8 +27,9 @@ from langgraph.types import Command, interrupt
 from pydantic import PrivateAttr
 from support import GENTLE, built
 
-from loop_guard import Component, Guard, Limits, ToolCall
-from loop_guard.langchain import LoopGuardMiddleware
+from loop_guard import Allow, CallError, Component, Deny, Event, Guard, Limits, ToolCall
+from loop_guard._steps import Step
+from loop_guard.langchain import LoopGuardMiddleware, _content
 
 EXCEEDED = "tool search exceeded its per-step limit of 1"
 ONE_SEARCH = {"toolCallLimit": {"limits": {"search": 1}}}
@@ -109,6 +111,10 @@ class Recording(Guard):
     def post_execute(self, call: ToolCall, outcome: Any) -> Any:
         self.log.append(f"post {call.id} {outcome.status.value}")
         return super().post_execute(call, outcome)
+
+    def noted(self, agent: str, event: Event) -> None:
+        self.log.append(f"noted {event.value}")
+        super().noted(agent, event)
 
     def turn_ended(self, agent: str, turn: int) -> None:
         self.log.append(f"turn {turn} ended")
@@ -420,10 +426,11 @@ def test_a_run_is_interrupted_to_ask_and_resumed(run: Run, another_process: bool
     first = guard.log[: guard.log.index("turn 1 ended")]
     if another_process:
         # What ran in the other process is not told again, but its slot is taken.
-        assert first == ["step 1.1", "pre 1.0", "pre 1.1", "post 1.1 succeeded", "step 1.2"]
+        assert first == ["step 1.1", "pre 1.0", "pre 1.1", "noted approved", "post 1.1 succeeded", "step 1.2"]
     else:
-        assert sorted(first[1:5]) == ["post 1.0 succeeded", "post 1.1 succeeded", "pre 1.0", "pre 1.1"]
-        assert [first[0], *first[5:]] == ["step 1.1 prompted", "step 1.2"]
+        assert sorted(first[1:4]) == ["post 1.0 succeeded", "pre 1.0", "pre 1.1"]
+        assert first[4:] == ["noted approved", "post 1.1 succeeded", "step 1.2"]
+        assert first[0] == "step 1.1 prompted"
 
 
 def test_a_call_that_is_tried_again_counts_once(run: Run) -> None:
@@ -499,3 +506,190 @@ def test_a_cancelled_run_leaves_failures() -> None:
 
     asyncio.run(cancel())
     assert guard.log == ["step 1.1 prompted", "pre 1.0", "post 1.0 failed"]
+
+
+def ask_first(names: Sequence[str]) -> Any:
+    from langchain.agents.middleware import HumanInTheLoopMiddleware
+
+    return HumanInTheLoopMiddleware(interrupt_on=dict.fromkeys(names, True))
+
+
+@pytest.mark.parametrize("decision", ["reject", "respond"])
+def test_a_call_that_a_person_denies_counts(run: Run, decision: str) -> None:
+    if sys.version_info < (3, 11) and run.how == "async":
+        pytest.skip("LangGraph cannot tell what to interrupt")
+    guard = Recording()
+    made = [("search", {"q": "a"}), ("read", {"path": "a"})]
+    model = ScriptedModel(script=[calls(*made), calls(made[0], step=2), DONE])
+    middleware = [LoopGuardMiddleware(guard), ask_first(["search"])]
+    agent = create_agent(model, tools=[search, read], middleware=middleware, checkpointer=InMemorySaver())
+    thread = {"configurable": {"thread_id": "1"}}
+    run(agent, "go", thread)
+    refusal: Command[Any] = Command(resume={"decisions": [{"type": decision, "message": "no"}]})
+    run(agent, refusal, thread)
+    run(agent, refusal, thread)
+    posts = [line for line in guard.log if line.startswith("p")]
+    assert posts == ["post 1.0 denied", "pre 1.1", "post 1.1 succeeded", "post 2.0 denied"]
+
+
+@pytest.mark.parametrize("then", ["continue", "end"])
+def test_a_call_that_another_limit_denies_counts(run: Run, then: Any) -> None:
+    from langchain.agents.middleware import ToolCallLimitMiddleware
+
+    guard = Recording()
+    limit: Any = ToolCallLimitMiddleware(tool_name="search", run_limit=1, exit_behavior=then)
+    model = ScriptedModel(script=[*searches(3), DONE])
+    run(create_agent(model, tools=[search], middleware=[LoopGuardMiddleware(guard), limit]), "go")
+    posts = [line for line in guard.log if line.startswith("post")]
+    denied = ["post 2.0 denied", "post 3.0 denied"]
+    assert posts == ["post 1.0 succeeded", *(denied if then == "continue" else denied[:1])]
+
+
+def test_the_call_of_a_structured_response_is_no_tool_call(run: Run) -> None:
+    from pydantic import BaseModel
+
+    class Answer(BaseModel):
+        text: str
+
+    guard = Recording()
+    model = ScriptedModel(script=[calls(("search", {"q": "a"})), calls(("Answer", {"text": "a"}), step=2)])
+    assert run(agent_of(model, guard, response_format=Answer), "go")["structured_response"].text == "a"
+    assert [line for line in guard.log if line.startswith("post")] == ["post 1.0 succeeded"]
+
+
+def test_calls_that_share_an_id_are_denied_and_count(run: Run) -> None:
+    guard = Recording(ONE_SEARCH)
+    twice = calls(("search", {"q": "a"}), ("search", {"q": "b"}))
+    for each in twice.tool_calls:
+        each["id"] = "same"
+    result = run(agent_of(ScriptedModel(script=[twice, DONE]), guard), "go")
+    refused = ("error", "the step has several calls with the id 'same'")
+    assert [(each.status, each.text) for each in result["messages"] if each.type == "tool"] == [refused] * 2
+    assert [line for line in guard.log if line.startswith("p")] == ["post same denied"] * 2
+
+
+def test_an_approval_is_told_right_before_the_outcome_of_its_call(run: Run) -> None:
+    guard = Recording(ASKING)
+    script = [calls(("search", {"q": "a"}), ("search", {"q": "b"})), DONE]
+    run(agent_of(ScriptedModel(script=script), guard, approve=lambda *_: True), "go")
+    assert guard.log.count("noted approved") == 1
+    assert guard.log.index("noted approved") == guard.log.index("post 1.1 succeeded") - 1
+
+
+def test_an_agent_with_a_thread_and_no_checkpointer_ends_with_its_run(run: Run) -> None:
+    guard = Recording()
+    run(agent_of(ScriptedModel(script=[*searches(1), DONE]), guard), "go", {"configurable": {"thread_id": "1"}})
+    assert guard.log[-1] == "agent ended"
+    assert guard.stats() == []
+
+
+def test_an_agent_whose_run_broke_ends_before_the_next_step(run: Run) -> None:
+    guard = Recording()
+    middleware = LoopGuardMiddleware(guard)
+    broken = create_agent(ScriptedModel(script=[calls(("fail", {"path": "a"}))]), tools=[fail], middleware=[middleware])
+    with pytest.raises(ValueError, match="a"):
+        run(broken, "go")
+    gc.collect()
+    run(create_agent(ScriptedModel(script=[DONE]), tools=[search], middleware=[middleware]), "go")
+    assert guard.log.count("agent ended") == 2
+    assert guard.stats() == []
+    assert not middleware._agents
+
+
+def test_a_thread_whose_run_broke_lives_on(run: Run) -> None:
+    guard = Recording()
+    script = [calls(("fail", {"path": "a"})), DONE]
+    agent = agent_of(ScriptedModel(script=script), guard, checkpointer=InMemorySaver())
+    thread = {"configurable": {"thread_id": "1"}}
+    with pytest.raises(ValueError, match="a"):
+        run(agent, "go", thread)
+    gc.collect()
+    run(agent, "again", thread)
+    assert "agent ended" not in guard.log
+    assert len(set(guard.agents)) == 1
+
+
+def test_a_message_that_a_tool_adds_is_no_prompt(run: Run) -> None:
+    @tool
+    def add(text: str) -> Command[Any]:
+        """Adds a message."""
+        return Command(update={"messages": [ToolMessage("done", tool_call_id="1.0"), HumanMessage(text)]})
+
+    guard = Recording()
+    run(agent_of(ScriptedModel(script=[calls(("add", {"text": "a"})), DONE]), guard, [add]), "go")
+    assert [line for line in guard.log if line.startswith("step")] == ["step 1.1 prompted", "step 1.2"]
+
+
+def test_results_are_compared_with_all_that_they_hold(run: Run) -> None:
+    pictures = iter("abb")
+
+    @tool
+    def look(path: str) -> list[Any]:
+        """Answers with a picture."""
+        return [{"type": "text", "text": path}, {"type": "image", "url": next(pictures)}]
+
+    guard = Guard({"repeatToolReminder": {"thresholds": [2], "results": "compare"}})
+    model = ScriptedModel(script=[*(calls(("look", {"path": "x"}), step=step) for step in range(3)), DONE])
+    run(agent_of(model, guard, [look]), "go")
+    assert [kinds(request)[-1] for request in model.requests] == ["human", "tool", "tool", "human"]
+
+
+def test_the_id_that_langchain_makes_up_for_a_block_is_left_out() -> None:
+    from langchain_core.messages.content import create_image_block
+
+    first, second = (ToolMessage([dict(create_image_block(url="a"))], tool_call_id="1") for _ in range(2))
+    assert _content(first) == _content(second)
+
+
+def test_the_counts_of_a_run_are_shown_and_survive(run: Run) -> None:
+    seen: list[Any] = []
+
+    @tool
+    def look(path: str) -> str:
+        """Looks at the guard while the run goes on."""
+        other = Guard()
+        other.restore(guard.snapshot())
+        seen.append((guard.stats(), other.stats()))
+        return path
+
+    guard = Guard()
+    model = ScriptedModel(script=[*searches(3), calls(("look", {"path": "a"}), step=4), DONE])
+    run(agent_of(model, guard, [search, look]), "go")
+    ((stats, restored),) = seen
+    assert [(each.calls, each.notices, each.longest, each.summary) for each in stats] == [(3, 1, 3, "search × 3")]
+    assert restored == stats
+
+
+def test_a_forked_child_has_a_lock_of_its_own() -> None:
+    middleware = LoopGuardMiddleware()
+    lock = middleware._lock
+    middleware._live("a")
+    middleware._after_fork()
+    assert middleware._lock is not lock
+    assert "a" in middleware._agents
+    with middleware._lock:
+        middleware._after_fork()
+    assert not middleware._agents, "a thread may have been changing it"
+
+
+@pytest.mark.parametrize(
+    ("config", "tool_name", "limited"),
+    [
+        ({}, "search", False),
+        (ONE_SEARCH, "search", True),
+        (ONE_SEARCH, "read", False),
+        ({"toolCallLimit": {"turnLimits": {"search": 1}}}, "search", True),
+        ({"toolCallLimit": {"agentLimits": {"search": 1}}}, "search", True),
+        ({"toolCallLimit": {"totals": {"turn": 9}}}, "read", True),
+        ({"toolCallLimit": {"totals": {"turn": 9}, "enabled": False}}, "read", False),
+        ({"toolCallLimit": {"totals": {"turn": 9}}, "observe": True}, "read", False),
+    ],
+)
+def test_a_call_that_any_quota_limits_does_not_run_unchecked(config: Any, tool_name: str, limited: bool) -> None:
+    class Faulty(Guard):
+        def pre_execute(self, call: ToolCall) -> Any:
+            raise CallError("pre-execute", call.name)
+
+    call = ToolCall("main", "1", tool_name, "{}")
+    expected = Deny(f"the limit of tool {tool_name} could not be checked: {tool_name}") if limited else Allow()
+    assert Step(Faulty(config), [call]).decide(call) == expected

@@ -26,7 +26,8 @@ from agents.testing import ScriptedModel, assistant_message, function_call
 from support import GENTLE, built
 from test_langchain import ASKING, EXCEEDED, ONE_SEARCH, Recording
 
-from loop_guard import Component, Guard, Limits, ToolCall
+from loop_guard import Component, Deny, Guard, Limits, Outcome, Status, ToolCall
+from loop_guard._steps import Step
 from loop_guard.openai_agents import GuardedRun, guarded
 
 set_tracing_disabled(True)
@@ -429,3 +430,146 @@ def test_a_fault_of_the_guard_breaks_no_agent_and_lets_no_limited_call_through(
         f"pre-execute: {trapped}",
         f"post-execute: {trapped}",
     }
+
+
+def test_a_notice_waits_for_the_results_of_calls_that_are_not_guarded(go: Go) -> None:
+    @function_tool
+    def free(path: str) -> str:
+        """Is not guarded."""
+        return path
+
+    third = [*calls(("search", {"q": "wasm"}), ("free", {"path": "a"}), step=3)]
+    model = ScriptedModel([*searches(2), third, DONE])
+    agent = Agent(name="main", model=model, tools=[*guarded([search]), free])
+    go(agent, "find it", Guard())
+    assert shape(model.calls[3].input)[-5:] == ["function_call"] * 2 + ["function_call_output"] * 2 + ["user"]
+
+
+def test_calls_that_share_an_id_are_denied_and_count() -> None:
+    guard = Recording(ONE_SEARCH)
+    one = GuardedRun(guard)
+    live = one._live(Agent(name="main"))
+    live.step = Step(guard, [ToolCall(live.agent, "1", "search", text) for text in ("{}", '{"q": 1}')])
+    for _ in range(2):
+        call = ToolCall(live.agent, "1", "search", "{}")
+        assert live.step.decide(call) == Deny("the step has several calls with the id '1'")
+        live.step.finish("1", Outcome(Status.DENIED))
+    assert guard.log == ["post 1 denied"] * 2
+
+
+def test_an_approval_is_told_right_before_the_outcome_of_its_call(go: Go) -> None:
+    guard = Recording(ASKING)
+    made = [("search", {"q": "a"}), ("search", {"q": "b"})]
+    model = ScriptedModel([calls(*made), DONE])
+    go(agent_of(model), "go", GuardedRun(guard, approve=lambda *_: True))
+    assert guard.log.index("noted approved") == guard.log.index("post 1.1 succeeded") - 1
+    assert guard.log.count("noted approved") == 1
+
+
+def test_an_approval_can_begin_a_chain_anew(go: Go) -> None:
+    config = {"repeatToolReminder": {"thresholds": [9], "askAt": 3, "resetOn": ["prompt", "approval"]}}
+    asked = []
+
+    def approve(_: ToolCall, reason: str) -> bool:
+        asked.append(reason)
+        return True
+
+    go(agent_of(ScriptedModel([*searches(6), DONE])), "go", GuardedRun(Guard(config), approve=approve))
+    assert asked == ["tool search repeated 3 times with identical arguments"] * 2
+
+
+def test_results_are_compared_where_the_configuration_says_so(go: Go) -> None:
+    answers = iter("aabcc")
+
+    @function_tool
+    def poll(name: str) -> str:  # noqa: ARG001
+        """Makes progress now and then."""
+        return next(answers)
+
+    guard = Guard({"repeatToolReminder": {"thresholds": [2], "results": "compare"}})
+    model = ScriptedModel([*(calls(("poll", {"name": "x"}), step=step) for step in range(5)), DONE])
+    go(agent_of(model, [poll]), "go", guard)
+    told = [shape(call.input)[-1] == "user" for call in model.calls]
+    assert told == [True, False, True, False, False, True], "the first is the prompt"
+
+
+def test_the_counts_of_a_run_are_shown_and_survive(go: Go) -> None:
+    seen: list[Any] = []
+
+    @function_tool
+    def look(path: str) -> str:
+        """Looks at the guard while the run goes on."""
+        other = Guard()
+        other.restore(guard.snapshot())
+        seen.append((guard.stats(), other.stats()))
+        return path
+
+    guard = Guard()
+    go(
+        agent_of(ScriptedModel([*searches(3), calls(("look", {"path": "a"}), step=4), DONE]), [search, look]),
+        "go",
+        guard,
+    )
+    ((stats, restored),) = seen
+    assert [(each.calls, each.notices, each.longest, each.summary) for each in stats] == [(3, 1, 3, "search × 3")]
+    assert restored == stats
+    assert guard.stats() == [], "the agent has ended"
+
+
+@pytest.mark.parametrize("tell", [None, lambda *_: "too slow"])
+def test_a_tool_that_times_out_has_failed(tell: Any) -> None:
+    @function_tool(timeout=0.01, timeout_error_function=tell)
+    async def wait(path: str) -> str:
+        """Waits for ever."""
+        await asyncio.Event().wait()
+        return path
+
+    guard = Recording()
+    one = GuardedRun(guard)
+    agent = agent_of(ScriptedModel([calls(("wait", {"path": "a"})), DONE]), [wait])
+    result = asyncio.run(Runner.run(agent, "go", hooks=one, run_config=one.config()))
+    assert "post 1.0 failed" in guard.log
+    message = "Tool 'wait' timed out after 0.01 seconds." if tell is None else "too slow"
+    assert results(result.to_input_list()) == {"1.0": message}
+
+
+def test_tools_are_guarded_once(go: Go) -> None:
+    guard = Recording()
+    tools: list[Any] = guarded(guarded([search]))
+    go(Agent(name="main", model=ScriptedModel([*searches(1), DONE]), tools=tools), "go", guard)
+    assert [line for line in guard.log if line.startswith("p")] == ["pre 1.0", "post 1.0 succeeded"]
+
+
+def test_a_guarded_run_is_for_one_run_at_a_time() -> None:
+    one = GuardedRun(Guard())
+    agent = agent_of(ScriptedModel([*searches(2), DONE, DONE]))
+
+    async def run_both() -> list[Any]:
+        runs = (Runner.run(agent, "go", hooks=one, run_config=one.config()) for _ in range(2))
+        return await asyncio.gather(*runs, return_exceptions=True)
+
+    errors = [each for each in asyncio.run(run_both()) if isinstance(each, BaseException)]
+    assert [str(error) for error in errors] == [
+        "this GuardedRun belongs to a run that has not ended, or that broke: make one for each run"
+    ]
+
+
+def test_a_guarded_run_may_be_used_again_after_its_run(go: Go) -> None:
+    one = GuardedRun(Guard())
+    for _ in range(2):
+        assert go(agent_of(ScriptedModel([*searches(1), DONE])), "go", one).final_output == "done"
+
+
+def test_a_configuration_without_its_hooks_says_what_to_do() -> None:
+    one = GuardedRun(Guard())
+    with pytest.raises(UserError, match="but not its hooks: pass hooks=run as well"):
+        run_sync(agent_of(ScriptedModel([*searches(1), DONE])), "go", run_config=one.config())
+
+
+def test_a_run_has_one_configuration() -> None:
+    one = GuardedRun(Guard())
+    base = RunConfig(workflow_name="mine")
+    one.config(base)
+    assert one.config(base).workflow_name == one.config().workflow_name == "mine"
+    with pytest.raises(RuntimeError, match="this run has a configuration with another base"):
+        one.config(RunConfig(workflow_name="other"))

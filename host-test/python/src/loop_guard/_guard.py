@@ -41,6 +41,10 @@ class Guard:
         :raises CallError: if the component could not be asked.
         :raises LoadError: if the component could not be loaded.
         """
+        if not isinstance(limits, Limits | None):
+            raise TypeError("limits must be of the class Limits")
+        if not isinstance(component, Component | None):
+            raise TypeError("component must be of the class Component")
         self._component = component or Component.embedded()
         self._limits = limits or Limits()
         self._lock = threading.Lock()
@@ -72,11 +76,13 @@ class Guard:
             calls. Notices and other injected context are no prompt.
         """
         hook = "step"
+        if not isinstance(prompted, bool):
+            raise TypeError(f"{hook}: prompted must be True or False")
         start = _record(
             agent=self._text(hook, "agent", agent),
             turn=_number(hook, "turn", turn),
             step=_number(hook, "step", step),
-            prompted=bool(prompted),
+            prompted=prompted,
         )
         self._call(hook, start)
 
@@ -137,7 +143,10 @@ class Guard:
         self._call("noted", self._text("noted", "agent", agent), named)
 
     def snapshot(self) -> bytes:
-        """All counts of all agents, as bytes for :meth:`restore`. It takes about a microsecond for each byte."""
+        """All counts of all agents, as bytes for :meth:`restore`.
+
+        wasmtime lets no more than about 2.8 MB through. A larger snapshot is a fault, after which all counts start anew.
+        """
         snapshot: Any = self._call("snapshot")
         return bytes(snapshot)
 
@@ -254,12 +263,15 @@ class Guard:
             return f"the component did not answer within {_seconds(self._limits.time)}"
         if cause.endswith("exceeds memory limits"):
             return f"the component wanted more than {self._limits.memory} bytes of memory"
+        if "fuel allocated for hostcalls" in cause:
+            return "the answer is larger than wasmtime lets through, which for a snapshot is about 2.8 MB"
         return f"the component trapped: {cause}"
 
     def _after_fork(self) -> None:
-        # A thread of the parent may have been in the middle of a call: in the child it never comes back.
-        if self._lock.locked():
-            self._lock = threading.Lock()
+        # A thread of the parent may have been in the middle of a call, or waited for its turn: in the child it never comes back.
+        idle = self._lock.acquire(blocking=False)
+        self._lock = threading.Lock()
+        if not idle:
             self._instance = None
 
 

@@ -26,7 +26,7 @@ def configuration_text(config: object) -> str:
     """
     if config is None:
         return "{}"
-    if isinstance(config, str):
+    if isinstance(config, str) and not _is_malformed(config):
         return config
     problems = list(_lost(config, "", ()))
     if problems:

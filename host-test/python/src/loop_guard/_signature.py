@@ -9,13 +9,20 @@ other: here one thread converts at a time.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 from typing import Any, cast
 
-from wasmtime.component import Func, FuncType, ListType, OptionType, RecordType, ResultType, ValType, VariantType
+from wasmtime import _ffi as ffi
+from wasmtime.component import U8, Func, FuncType, ListType, OptionType, RecordType, ResultType, ValType, VariantType
 
 _CONVERTING = threading.Lock()
+
+# Where a byte is within a value of wasmtime's.
+_SIZE = ctypes.sizeof(ffi.wasmtime_component_val_t)
+_KIND = ffi.wasmtime_component_val_t.kind.offset
+_PAYLOAD = ffi.wasmtime_component_val_t.of.offset
 
 
 def _after_fork() -> None:
@@ -57,6 +64,31 @@ class _List(ListType):
     @property
     def element(self) -> ValType:
         return self.remembered
+
+
+class _Bytes(_List):
+    """A ``list<u8>``, whose bytes are copied at once: wasmtime converts each on its own."""
+
+    def convert_to_c(self, store: Any, val: Any, ptr: Any) -> None:
+        if not isinstance(val, bytes):
+            return super().convert_to_c(store, val, ptr)
+        elements = bytearray(len(val) * _SIZE)
+        elements[_KIND::_SIZE] = bytes([ffi.WASMTIME_COMPONENT_U8.value]) * len(val)
+        elements[_PAYLOAD::_SIZE] = val
+        raw = ffi.wasmtime_component_vallist_t()
+        ffi.wasmtime_component_vallist_new_uninit(ctypes.byref(raw), len(val))
+        ctypes.memmove(raw.data, bytes(elements), len(elements))
+        ptr.contents.kind = ffi.WASMTIME_COMPONENT_LIST
+        ptr.contents.of.list = raw
+        return None
+
+    def convert_from_c(self, c: Any) -> bytes:
+        assert c.kind == ffi.WASMTIME_COMPONENT_LIST.value
+        try:
+            elements = ctypes.string_at(c.of.list.data, c.of.list.size * _SIZE)
+            return elements[_PAYLOAD::_SIZE]
+        finally:
+            ffi.wasmtime_component_vallist_delete(ctypes.byref(c.of.list))
 
 
 class _Record(RecordType):
@@ -103,7 +135,7 @@ def _remembered(of: ValType) -> ValType:
     match of:
         case ListType():
             element = _remembered(of.element)
-            _become(of, _List).remembered = element
+            _become(of, _Bytes if isinstance(element, U8) else _List).remembered = element
         case RecordType():
             fields = [(name, _remembered(field)) for name, field in of.fields]
             _become(of, _Record).remembered = fields

@@ -22,33 +22,46 @@ class Step:
     def __init__(self, guard: Guard, calls: Iterable[ToolCall] = ()) -> None:
         """Begins with the calls that are known, in the model's order. Another one counts as made after them."""
         self._guard = guard
-        self._calls = {call.id: call for call in calls}
+        self._calls: list[ToolCall] = list(calls)
         self._decisions: dict[str, Decision] = {}
-        self._outcomes: dict[str, Outcome] = {}
-        self._reported: set[str] = set()
+        # By the call's place in the list, since a model may give one id to several calls.
+        self._outcomes: dict[int, Outcome] = {}
+        self._approved: set[str] = set()
+        self._reported: set[int] = set()
         self.notices: list[Notice] = []
         """What the model should be told after all results of the step, in the order of the calls."""
 
     def decide(self, call: ToolCall) -> Decision:
-        """Whether a call may run. Calls before it that have not asked yet are asked for first; each is asked for once."""
-        self._calls.setdefault(call.id, call)
-        for number, earlier in self._calls.items():
-            if number not in self._decisions:
-                self._decisions[number] = _check(self._guard, earlier)
-            if number == call.id:
+        """Whether a call may run. Calls before it that have not asked yet are asked for first; each is asked for once.
+
+        Calls of one id cannot be told apart, and are denied.
+        """
+        if call.id not in self.numbers():
+            self._calls.append(call)
+        for place, earlier in enumerate(self._calls):
+            if earlier.id not in self._decisions and place not in self._outcomes:
+                self._decisions[earlier.id] = self._check(earlier)
+            if earlier.id == call.id:
                 break
-        return self._decisions[call.id]
+        # One that has an outcome already was answered by another policy, and is run nevertheless.
+        return self._decisions.get(call.id) or self._decisions.setdefault(call.id, self._check(call))
+
+    def _check(self, call: ToolCall) -> Decision:
+        if len(self._places(call.id)) > 1:
+            return Deny(f"the step has several calls with the id {call.id!r}")
+        return _check(self._guard, call)
 
     def approve(self, call: ToolCall) -> Decision:
-        """A person has approved a call that the guard asked about, which the guard is told."""
-        agent = call.agent
-        if agent is not None:
-            attempt(lambda: self._guard.noted(agent, Event.APPROVED), None)
+        """A person has approved a call that the guard asked about. The guard is told right before the call's outcome."""
+        self._approved.add(call.id)
         return Allow()
 
     def finish(self, number: str, outcome: Outcome) -> None:
         """A call has an outcome, which is held back until those before it have theirs. The first one counts."""
-        self._outcomes.setdefault(number, outcome)
+        for place in self._places(number):
+            if place not in self._outcomes:
+                self._outcomes[place] = outcome
+                break
         self._report(whole=False)
 
     def close(self) -> None:
@@ -57,19 +70,24 @@ class Step:
 
     def numbers(self) -> set[str]:
         """The ids of the step's calls."""
-        return set(self._calls)
+        return {call.id for call in self._calls}
 
     def unfinished(self) -> list[str]:
         """The ids of the calls that have no outcome."""
-        return [number for number in self._calls if number not in self._outcomes]
+        return [call.id for place, call in enumerate(self._calls) if place not in self._outcomes]
+
+    def _places(self, number: str) -> list[int]:
+        return [place for place, call in enumerate(self._calls) if call.id == number]
 
     def _report(self, *, whole: bool) -> None:
-        for number, call in self._calls.items():
-            outcome = self._outcomes.get(number)
+        for place, call in enumerate(self._calls):
+            outcome = self._outcomes.get(place)
             if outcome is None and not whole:
                 return
-            if outcome is not None and number not in self._reported:
-                self._reported.add(number)
+            if outcome is not None and place not in self._reported:
+                self._reported.add(place)
+                if call.id in self._approved and call.agent is not None:
+                    attempt(partial(self._guard.noted, call.agent, Event.APPROVED), None)
                 self.notices += attempt(partial(self._guard.post_execute, call, outcome), [])
 
 
@@ -89,5 +107,18 @@ def _check(guard: Guard, call: ToolCall) -> Decision:
     except Exception as error:
         _LOG.warning("%s", error)
         fault = error.fault if isinstance(error, CallError) else str(error)
-    unlimited = attempt(lambda: json.loads(guard.explain(call.name))["toolCallLimit"]["limit"] is None, False)
-    return Allow() if unlimited else Deny(f"the limit of tool {call.name} could not be checked: {fault}")
+    if attempt(lambda: _is_limited(guard, call.name), True):
+        return Deny(f"the limit of tool {call.name} could not be checked: {fault}")
+    return Allow()
+
+
+def _is_limited(guard: Guard, tool: str) -> bool:
+    """Whether any quota applies to a tool: its own of a step, a turn or an agent, or one of all tools."""
+    config = json.loads(guard.describe())
+    if config.get("observe"):
+        return False
+    limits = json.loads(guard.explain(tool))["toolCallLimit"]
+    if any(limits.get(each) is not None for each in ("limit", "turnLimit", "agentLimit")):
+        return True
+    section = config.get("toolCallLimit", {})
+    return bool(section.get("enabled", True) and section.get("totals"))

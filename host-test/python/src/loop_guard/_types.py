@@ -133,7 +133,9 @@ class Problem:
     """What is wrong, and what would be right."""
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.message}" if self.path else self.message
+        text = f"{self.path}: {self.message}" if self.path else self.message
+        # Half of a surrogate pair in a path could not be printed.
+        return text.encode(errors="backslashreplace").decode()
 
 
 @dataclass(frozen=True)

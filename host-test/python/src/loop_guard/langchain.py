@@ -6,10 +6,11 @@ How the framework's notions meet the guard's:
 
 - An agent is one run of a graph; with a checkpointer, one thread of it, whose runs are its turns. A subagent that a tool
   invokes has a state of its own, and is another agent, though it may share the middleware.
-- A step is a model request. Whoever made the last message tells whether it is prompted: a ``HumanMessage`` is a person's,
-  unless it carries notification metadata (``lc_source``), as notices and summaries do.
+- A step is a model request. The first one of a run is prompted, if a ``HumanMessage`` is in the run's input that carries no
+  notification metadata (``lc_source``), as notices and summaries do. What tools add later is no prompt.
 - The calls of one message run in parallel. They are told to the guard in the order in which the model wrote them, whichever
-  finishes first.
+  finishes first. Those that were answered without being run (by a person, or by another policy) are denials. Those that
+  share one id cannot be told apart, and are denied.
 - Notices enter before the next model request, after all results. After a run's last request they are dropped: the next prompt
   ends the chain.
 - A run that is resumed after an interrupt goes on with the step that it had; in another process the step begins anew.
@@ -18,9 +19,12 @@ How the framework's notions meet the guard's:
 from __future__ import annotations
 
 import inspect
+import json
+import os
 import threading
 import uuid
-from collections import OrderedDict
+import weakref
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, NoReturn, TypedDict, cast
 
@@ -34,6 +38,8 @@ from langchain_core.messages import (
     add_notification_metadata,
     get_notification_metadata,
 )
+from langchain_core.runnables import RunnableConfig
+from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 from langgraph.types import Command
@@ -50,7 +56,13 @@ agent that is run asynchronously needs Python 3.11."""
 _Result = ToolMessage | Command[Any]
 
 _MOST_AGENTS = 10_000
-"""How many agents' current steps are kept. Runs that broke leave theirs behind, and the oldest goes first."""
+"""How many agents' current steps are kept. Threads that rest in the middle of a run keep theirs, and the oldest goes first."""
+
+_NO_CONFIG = RunnableConfig()
+
+# Where LangGraph says which checkpointer keeps a run, and within which task of another it runs.
+_CHECKPOINTER = "__pregel_checkpointer"
+_CHECKPOINT_NS = "checkpoint_ns"
 
 
 class _Identity(TypedDict):
@@ -58,10 +70,15 @@ class _Identity(TypedDict):
     turn: int
 
 
+class _Run:
+    """A run that nothing keeps: its state holds this, and goes with it however the run ends."""
+
+
 class LoopGuardState(AgentState[Any]):
     """The agent's state: who it is to the guard goes with it, into checkpoints and out again."""
 
     loop_guard: NotRequired[Annotated[_Identity, PrivateStateAttr]]
+    loop_guard_run: NotRequired[Annotated[_Run, UntrackedValue, PrivateStateAttr]]
 
 
 class _Live:
@@ -70,6 +87,10 @@ class _Live:
     def __init__(self) -> None:
         self.number = 0
         self.step: Step | None = None
+        self.prompted = False
+        """Whether a person's message enters with the next step."""
+        self.earlier: str | None = None
+        """The message with the calls of an earlier step."""
 
 
 class LoopGuardMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
@@ -94,16 +115,33 @@ class LoopGuardMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
         self._approve = approve
         self._lock = threading.Lock()
         self._agents: OrderedDict[str, _Live] = OrderedDict()
+        self._gone: deque[str] = deque()
+        _MIDDLEWARE.add(self)
 
-    def before_agent(self, state: LoopGuardState, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ARG002
+    def before_agent(
+        self,
+        state: LoopGuardState,
+        runtime: Runtime[Any],  # noqa: ARG002
+        config: RunnableConfig = _NO_CONFIG,
+    ) -> dict[str, Any]:
         """A turn begins."""
         known = state.get("loop_guard")
         agent, turn = (known["agent"], known["turn"] + 1) if known else (uuid.uuid4().hex, 1)
-        return {"loop_guard": _Identity(agent=agent, turn=turn)}
+        with self._lock:
+            self._end_gone()
+            self._live(agent).prompted = _is_prompted(state["messages"])
+        begun: dict[str, Any] = {"loop_guard": _Identity(agent=agent, turn=turn)}
+        if not _is_kept(config):
+            run = begun["loop_guard_run"] = _Run()
+            # It may be collected anywhere, even within a call of the guard: the agent ends with the next hook.
+            weakref.finalize(run, self._gone.append, agent).atexit = False
+        return begun
 
-    async def abefore_agent(self, state: LoopGuardState, runtime: Runtime[Any]) -> dict[str, Any]:
+    async def abefore_agent(
+        self, state: LoopGuardState, runtime: Runtime[Any], config: RunnableConfig = _NO_CONFIG
+    ) -> dict[str, Any]:
         """A turn begins."""
-        return self.before_agent(state, runtime)
+        return self.before_agent(state, runtime, config)
 
     def before_model(self, state: LoopGuardState, runtime: Runtime[Any]) -> dict[str, Any] | None:  # noqa: ARG002
         """A step begins, and the notices of the one before enter."""
@@ -111,9 +149,10 @@ class LoopGuardMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
         if identity is None:
             return None
         with self._lock:
+            self._end_gone()
             live = self._live(identity["agent"])
-            notices = _close(live)
-            self._begin(identity, live, prompted=_is_prompted(state["messages"]))
+            notices = self._close(identity, live, state["messages"])
+            self._begin(identity, live, state["messages"])
         return {"messages": [_message(notice) for notice in notices]} if notices else None
 
     async def abefore_model(self, state: LoopGuardState, runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -158,22 +197,30 @@ class LoopGuardMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
         self._finish(step, call, _outcome(call, result))
         return result
 
-    def after_agent(self, state: LoopGuardState, runtime: Runtime[Any]) -> None:
+    def after_agent(
+        self,
+        state: LoopGuardState,
+        runtime: Runtime[Any],  # noqa: ARG002
+        config: RunnableConfig = _NO_CONFIG,
+    ) -> None:
         """A turn ends, and so does the agent, unless a checkpointer keeps it."""
         identity = state.get("loop_guard")
         if identity is None:
             return
         agent = identity["agent"]
         with self._lock:
-            _close(self._live(agent))
-            del self._agents[agent]
+            self._close(identity, self._live(agent), state["messages"])
             attempt(lambda: self.guard.turn_ended(agent, identity["turn"]), None)
-            if not _is_kept(runtime):
-                attempt(lambda: self.guard.agent_ended(agent), None)
+            if _is_kept(config):
+                del self._agents[agent]
+            else:
+                self._end(agent)
 
-    async def aafter_agent(self, state: LoopGuardState, runtime: Runtime[Any]) -> None:
+    async def aafter_agent(
+        self, state: LoopGuardState, runtime: Runtime[Any], config: RunnableConfig = _NO_CONFIG
+    ) -> None:
         """A turn ends, and so does the agent, unless a checkpointer keeps it."""
-        self.after_agent(state, runtime)
+        self.after_agent(state, runtime, config)
 
     def _decide(self, request: ToolCallRequest) -> tuple[ToolCall, Step, Decision]:
         identity: _Identity | None = request.state.get("loop_guard")
@@ -183,14 +230,42 @@ class LoopGuardMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
             live = self._live(agent) if agent else _Live()
             if identity and live.number == 0:
                 # The step was begun in another process, or so long ago that it was dropped.
-                self._begin(identity, live, prompted=False)
+                self._begin(identity, live, ())
             if live.step is None:
-                live.step = Step(self.guard, _calls_with(call, request.state["messages"]))
+                live.step = _step(self.guard, agent, _made(request.state["messages"], call.id))
             return call, live.step, live.step.decide(call)
 
-    def _begin(self, identity: _Identity, live: _Live, *, prompted: bool) -> None:
+    def _begin(self, identity: _Identity, live: _Live, messages: Sequence[AnyMessage]) -> None:
         live.number += 1
+        live.earlier = _made(messages)[0]
+        prompted, live.prompted = live.prompted, False
         attempt(lambda: self.guard.step(identity["agent"], identity["turn"], live.number, prompted=prompted), None)
+
+    def _close(self, identity: _Identity, live: _Live, messages: Sequence[AnyMessage]) -> list[Notice]:
+        made = _made(messages)
+        if live.step is None and live.number > 0 and made[0] != live.earlier:
+            # None of the calls was run: all that there are were answered by others.
+            live.step = _step(self.guard, identity["agent"], made)
+        step, live.step = live.step, None
+        if step is None:
+            return []
+        step.close()
+        return step.notices
+
+    def _end(self, agent: str) -> None:
+        if self._agents.pop(agent, None) is not None:
+            attempt(lambda: self.guard.agent_ended(agent), None)
+
+    def _end_gone(self) -> None:
+        while self._gone:
+            self._end(self._gone.popleft())
+
+    def _after_fork(self) -> None:
+        # A thread of the parent may have been at work: in the child it never comes back.
+        idle = self._lock.acquire(blocking=False)
+        self._lock = threading.Lock()
+        if not idle:
+            self._agents = OrderedDict()
 
     def _live(self, agent: str) -> _Live:
         live = self._agents.setdefault(agent, _Live())
@@ -214,14 +289,6 @@ class LoopGuardMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
             step.finish(call.id, outcome)
 
 
-def _close(live: _Live) -> list[Notice]:
-    step, live.step = live.step, None
-    if step is None:
-        return []
-    step.close()
-    return step.notices
-
-
 def _is_prompted(messages: Sequence[AnyMessage]) -> bool:
     for message in reversed(messages):
         if isinstance(message, AIMessage):
@@ -236,14 +303,32 @@ def _message(notice: Notice) -> HumanMessage:
     return add_notification_metadata(HumanMessage(notice.text), source="loop_guard", data=told)
 
 
-def _calls_with(call: ToolCall, messages: Sequence[AnyMessage]) -> list[ToolCall]:
-    """The calls of the message that made one, but those that were answered without being run."""
-    answered = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
+_Made = tuple[str | None, list[dict[str, Any]], list[ToolMessage]]
+
+
+def _made(messages: Sequence[AnyMessage], number: str | None = None) -> _Made:
+    """The last message that made calls (or that made one of them): its id, the calls, and the answers that there are."""
+    answers: list[ToolMessage] = []
     for message in reversed(messages):
-        if isinstance(message, AIMessage) and any(each["id"] == call.id for each in message.tool_calls):
-            made = [_tool_call(call.agent, cast("dict[str, Any]", each)) for each in message.tool_calls]
-            return [each for each in made if each.id not in answered]
-    return []
+        if isinstance(message, ToolMessage):
+            answers.insert(0, message)
+        if isinstance(message, AIMessage) and message.tool_calls:
+            calls = [cast("dict[str, Any]", each) for each in message.tool_calls]
+            if number is None or any(each["id"] == number for each in calls):
+                return message.id, calls, answers
+    return None, [], []
+
+
+def _step(guard: Guard, agent: str | None, made: _Made) -> Step:
+    """A step whose calls are about to be run, but for those that have an answer already: they were denied."""
+    _, calls, answers = made
+    # The calls of a structured response are answered as well, and are no tool calls.
+    denials = [each for each in answers if each.status == "error" or get_notification_metadata(each) is not None]
+    others = {each.tool_call_id for each in answers} - {each.tool_call_id for each in denials}
+    step = Step(guard, [_tool_call(agent, each) for each in calls if each["id"] not in others])
+    for denial in denials:
+        step.finish(denial.tool_call_id, Outcome(Status.DENIED, _content(denial)))
+    return step
 
 
 def _tool_call(agent: str | None, call: dict[str, Any]) -> ToolCall:
@@ -258,17 +343,45 @@ def _outcome(call: ToolCall, result: object) -> Outcome:
         for message in within:
             if isinstance(message, ToolMessage) and message.tool_call_id == call.id:
                 status = Status.FAILED if message.status == "error" else Status.SUCCEEDED
-                return Outcome(status, str(message.text))
+                return Outcome(status, _content(message))
     return Outcome(Status.SUCCEEDED)
 
 
-def _is_kept(runtime: Runtime[Any]) -> bool:
+def _content(message: ToolMessage) -> str:
+    """The text of a result; of one that is more than text (images, files), all of it in canonical form."""
+    content = message.content
+    if isinstance(content, str) or all(isinstance(each, str) or each.get("type") == "text" for each in content):
+        return str(message.text)
+    return json.dumps([_lasting(each) for each in content], sort_keys=True, default=str)
+
+
+def _lasting(block: str | dict[str, Any]) -> object:
+    """A content block without the id that LangChain makes up for it."""
+    if isinstance(block, str) or not str(block.get("id", "")).startswith("lc_"):
+        return block
+    return {name: value for name, value in block.items() if name != "id"}
+
+
+def _is_kept(config: RunnableConfig) -> bool:
     """Whether a checkpointer keeps the agent. A subagent within a tool is called anew each time."""
-    info = runtime.execution_info
-    return info is not None and info.thread_id is not None and "|" not in info.checkpoint_ns
+    configurable = config.get("configurable", {})
+    kept = configurable.get(_CHECKPOINTER) is not None
+    return kept and "|" not in configurable.get(_CHECKPOINT_NS, "")
 
 
 def _refuse_awaitable(approved: Any) -> NoReturn:
     if inspect.iscoroutine(approved):
         approved.close()
     raise TypeError("approve: a coroutine function needs an agent that is run asynchronously (ainvoke, astream)")
+
+
+_MIDDLEWARE: weakref.WeakSet[LoopGuardMiddleware] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for middleware in list(_MIDDLEWARE):
+        middleware._after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -15,7 +15,9 @@ How the SDK's notions meet the guard's:
   waits, is it the order in which they are dispatched.)
 - Guardrails cannot append a message. Notices enter through the filter, after all results of their step, and again in each later
   request of the run. They are not in the run's result, nor in a session; what the server keeps (``conversation_id``) has them.
-- What a tool raises counts as a failure, unless the tool has a ``failure_error_function`` of its own: then nobody tells.
+- Calls of one response that share one id cannot be told apart, and are denied.
+- A time-out counts as a failure. So does what a tool raises, unless the tool has a ``failure_error_function`` of its own: then
+  nobody tells.
 """
 
 from __future__ import annotations
@@ -42,9 +44,12 @@ from agents import (
     ToolInputGuardrailData,
     ToolOutputGuardrail,
     ToolOutputGuardrailData,
+    ToolTimeoutError,
+    Usage,
 )
 from agents.items import TResponseInputItem
 from agents.run_config import CallModelData, ModelInputData, ToolErrorFormatterArgs
+from agents.tool import ToolErrorFunction, default_tool_timeout_error_message
 from agents.tool_context import ToolContext
 from openai.types.responses import ResponseFunctionToolCall
 
@@ -83,11 +88,20 @@ class GuardedRun(RunHooks[Any]):
         self._name = uuid.uuid4().hex
         self._agents: dict[tuple[tuple[str, ...], int], _Live] = {}
         self._failed: set[str] = set()
-        self._base = RunConfig()
+        self._base: RunConfig | None = None
+        self._usage: Usage | None = None
 
     def config(self, base: RunConfig | None = None) -> RunConfig:
-        """The configuration of the run. A filter and an error formatter of the base are applied as well."""
-        self._base = base or RunConfig()
+        """The configuration of the run. A filter and an error formatter of the base are applied as well.
+
+        Asked for again, it is the same, and needs no base.
+
+        :raises RuntimeError: if it was asked for before, with another base.
+        """
+        if self._base is None:
+            self._base = base or RunConfig()
+        elif base is not None and base != self._base:
+            raise RuntimeError("this run has a configuration with another base: make a GuardedRun for each run")
         return dataclasses.replace(self._base, call_model_input_filter=self, tool_error_formatter=self._tool_error)
 
     async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
@@ -97,10 +111,22 @@ class GuardedRun(RunHooks[Any]):
         live.close(items)
         live.begin(prompted=not _WITHIN.get() and _is_prompted(items))
         model_data = ModelInputData(live.told(items), data.model_data.instructions)
-        if self._base.call_model_input_filter is None:
+        base = self._base.call_model_input_filter if self._base is not None else None
+        if base is None:
             return model_data
-        filtered = self._base.call_model_input_filter(dataclasses.replace(data, model_data=model_data))
+        filtered = base(dataclasses.replace(data, model_data=model_data))
         return await filtered if inspect.isawaitable(filtered) else filtered
+
+    async def on_agent_start(self, context: Any, agent: Agent[Any]) -> None:  # noqa: ARG002
+        """A run begins, or goes on with another agent."""
+        if _WITHIN.get():
+            return
+        # Each run has an object of its own for its usage; a run that is resumed may have a copy of it.
+        if self._usage is not None and self._usage is not context.usage and context.usage.requests == 0:
+            raise RuntimeError(
+                "this GuardedRun belongs to a run that has not ended, or that broke: make one for each run"
+            )
+        self._usage = context.usage
 
     async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:  # noqa: ARG002
         """The model has made its calls."""
@@ -110,14 +136,22 @@ class GuardedRun(RunHooks[Any]):
         made = [item for item in response.output if isinstance(item, ResponseFunctionToolCall)]
         calls = [ToolCall(live.agent, call.call_id, call.name, call.arguments) for call in made]
         live.step = Step(self._guard, [call for call in calls if call.name not in others])
+        live.made = {number for item in response.output if (number := _call_id(item)) is not None}
 
     async def on_agent_end(self, context: Any, agent: Agent[Any], output: Any) -> None:  # noqa: ARG002
         """The run ends, and with it all its agents."""
-        self._end(_WITHIN.get())
+        within = _WITHIN.get()
+        self._end(within)
+        if not within:
+            self._usage = None
 
     async def before(self, data: ToolInputGuardrailData) -> ToolGuardrailFunctionOutput:
         """Whether a call may run. For the guardrail of a tool."""
         live = self._live(data.agent)
+        if live.is_without_hooks() and not _WITHIN.get():
+            raise RuntimeError(
+                "the run has the configuration of a GuardedRun, but not its hooks: pass hooks=run as well"
+            )
         call = ToolCall(live.agent, data.context.tool_call_id, data.context.tool_name, data.context.tool_arguments)
         decision = live.dispatched().decide(call)
         if isinstance(decision, Ask) and self._approve is not None:
@@ -140,10 +174,14 @@ class GuardedRun(RunHooks[Any]):
         self._failed.discard(number)
         self._live(data.agent, outside).dispatched().finish(number, Outcome(status, str(data.output)))
 
+    def failed(self, number: str) -> None:
+        """A call failed, though it will have a result."""
+        self._failed.add(number)
+
     def _tool_error(self, error: ToolErrorFormatterArgs[Any]) -> Any:
         if error.kind == "tool_exception":
-            self._failed.add(error.call_id)
-        formatter = self._base.tool_error_formatter
+            self.failed(error.call_id)
+        formatter = self._base.tool_error_formatter if self._base is not None else None
         return formatter(error) if formatter is not None else None
 
     def _live(self, agent: Agent[Any], within: tuple[str, ...] | None = None) -> _Live:
@@ -166,6 +204,8 @@ class _Live:
     def __init__(self, guard: Guard, name: str, agent: Agent[Any]) -> None:
         self.agent = name
         self.step: Step | None = None
+        self.made: set[str] = set()
+        """The ids of all calls of the step's response, guarded or not."""
         # Kept, so that its id remains its own.
         self._object = agent
         self._guard = guard
@@ -175,6 +215,10 @@ class _Live:
     def begin(self, *, prompted: bool) -> None:
         self._number += 1
         attempt(lambda: self._guard.step(self.agent, 1, self._number, prompted=prompted), None)
+
+    def is_without_hooks(self) -> bool:
+        """Whether a step has begun, and nobody has told what the model made of it."""
+        return self._number > 0 and self.step is None
 
     def dispatched(self) -> Step:
         """The step of a call that is dispatched."""
@@ -187,6 +231,7 @@ class _Live:
 
     def close(self, items: Sequence[TResponseInputItem]) -> None:
         step, self.step = self.step, None
+        made, self.made = self.made, set()
         if step is None:
             return
         results = {item["call_id"]: item for item in _results(items)}
@@ -196,14 +241,14 @@ class _Live:
                 step.finish(number, Outcome(Status.DENIED, str(results[number].get("output"))))
         step.close()
         if step.notices:
-            self._told.append((step.numbers(), step.notices))
+            self._told.append((made | step.numbers(), step.notices))
 
     def told(self, items: Sequence[TResponseInputItem]) -> list[TResponseInputItem]:
         """The model's input with all notices so far, each after the results of its step."""
         told = list(items)
         for numbers, notices in self._told:
-            places = [place for place, item in enumerate(told) if _is_result(item) and item.get("call_id") in numbers]
-            if places:
+            places = [place for place, item in enumerate(told) if _is_output(item) and _call_id(item) in numbers]
+            if numbers <= {_call_id(told[place]) for place in places}:
                 told[places[-1] + 1 : places[-1] + 1] = [{"role": "user", "content": each.text} for each in notices]
         return told
 
@@ -215,12 +260,28 @@ class _Live:
 
 
 def _guarded(tool: _Tool) -> _Tool:
-    if not isinstance(tool, FunctionTool):
+    if not isinstance(tool, FunctionTool) or _is_guarded(tool):
         return tool
     tool = copy.copy(tool)
+    if tool.timeout_seconds is not None:
+        tool.timeout_error_function = _timed_out(tool.timeout_error_function)
     tool.tool_input_guardrails = [INPUT_GUARDRAIL, *(tool.tool_input_guardrails or [])]
     tool.tool_output_guardrails = [OUTPUT_GUARDRAIL, *(tool.tool_output_guardrails or [])]
     return tool
+
+
+def _timed_out(tell: ToolErrorFunction | None) -> ToolErrorFunction:
+    """What a tool answers that has timed out, of which its run is told."""
+
+    def timed_out(context: RunContextWrapper[Any], error: Exception) -> Any:
+        assert isinstance(context, ToolContext)
+        _run(context).failed(context.tool_call_id)
+        if tell is not None:
+            return tell(context, error)
+        assert isinstance(error, ToolTimeoutError)
+        return default_tool_timeout_error_message(tool_name=error.tool_name, timeout_seconds=error.timeout_seconds)
+
+    return timed_out
 
 
 def _is_guarded(tool: Tool) -> bool:
@@ -267,6 +328,15 @@ def _is_prompted(items: Sequence[TResponseInputItem]) -> bool:
 
 def _results(items: Sequence[TResponseInputItem]) -> list[dict[str, Any]]:
     return [cast("dict[str, Any]", item) for item in items if _is_result(item)]
+
+
+def _is_output(item: TResponseInputItem) -> bool:
+    """Whether an item is what any call gave, be it a tool's, a handoff's, or a shell's."""
+    return str(item.get("type")).endswith("_output")
+
+
+def _call_id(item: object) -> str | None:
+    return item.get("call_id") if isinstance(item, dict) else getattr(item, "call_id", None)
 
 
 def _is_result(item: TResponseInputItem) -> bool:
