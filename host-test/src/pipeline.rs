@@ -2,7 +2,7 @@
 
 use crate::error::{CallError, Fault};
 use crate::guard::Guard;
-use crate::types::{Decision, Notice, Outcome, Status, ToolCall};
+use crate::types::{Decision, Event, Notice, Outcome, Status, ToolCall};
 
 /// What a host decides itself about a call, later than the guard. Each method has a default: nobody can
 /// be asked, every call may run, and every result is accepted.
@@ -104,13 +104,17 @@ impl<'a> Pipeline<'a> {
     /// call gets no post-execute.
     pub fn run(&self, call: &ToolCall<'_>, body: impl FnOnce() -> Result<String, String>) -> Report {
         let mut faults = Vec::new();
-        let (status, result) = match self.permit(call, &mut faults) {
+        let mut approved = false;
+        let (status, result) = match self.permit(call, &mut approved, &mut faults) {
             Err(reason) => (Status::Denied, reason),
             Ok(()) => match body() {
                 Ok(result) => (Status::Succeeded, result),
                 Err(failure) => (Status::Failed, failure),
             },
         };
+        if let Some(agent) = call.agent.filter(|_| approved) {
+            faults.extend(self.guard.noted(agent, Event::Approved).err());
+        }
         let outcome = Outcome { status, content: Some(&result) };
         let notices = self.guard.post_execute(call, &outcome).unwrap_or_else(|fault| {
             faults.push(fault);
@@ -127,37 +131,45 @@ impl<'a> Pipeline<'a> {
         Report { status, result, blocked, additions, faults }
     }
 
-    /// Whether the call may run; if not, why.
-    fn permit(&self, call: &ToolCall<'_>, faults: &mut Vec<CallError>) -> Result<(), String> {
+    /// Whether the call may run; if not, why. `approved` becomes true if a person said so.
+    fn permit(&self, call: &ToolCall<'_>, approved: &mut bool, faults: &mut Vec<CallError>) -> Result<(), String> {
         let decision = self.guard.pre_execute(call).unwrap_or_else(|fault| {
             let decision = self.unchecked(call, &fault.fault);
             faults.push(fault);
             decision
         });
-        self.settle(call, decision)?;
-        self.settle(call, self.policy.before(call))
+        *approved |= self.settle(call, decision)?;
+        *approved |= self.settle(call, self.policy.before(call))?;
+        Ok(())
     }
 
-    fn settle(&self, call: &ToolCall<'_>, decision: Decision) -> Result<(), String> {
+    /// Whether a person had to approve the call; if it may not run, why.
+    fn settle(&self, call: &ToolCall<'_>, decision: Decision) -> Result<bool, String> {
         match decision {
-            Decision::Allow => Ok(()),
-            Decision::Ask(reason) if self.policy.ask(call, &reason) => Ok(()),
+            Decision::Allow => Ok(false),
+            Decision::Ask(reason) if self.policy.ask(call, &reason) => Ok(true),
             Decision::Ask(reason) | Decision::Deny(reason) => Err(reason),
         }
     }
 
     /// The decision on a call that the guard could not check.
     fn unchecked(&self, call: &ToolCall<'_>, fault: &Fault) -> Decision {
-        let unlimited = self.guard.explain(call.name).ok().and_then(|explanation| {
-            let explanation: serde_json::Value = serde_json::from_str(&explanation).ok()?;
-            Some(explanation.pointer("/toolCallLimit/limit")?.is_null())
-        });
-        match unlimited {
-            Some(true) => Decision::Allow,
-            Some(false) | None => {
-                Decision::Deny(format!("the limit of tool {} could not be checked: {fault}", call.name))
-            }
+        if self.is_unlimited(call.name).unwrap_or(false) {
+            return Decision::Allow;
         }
+        Decision::Deny(format!("the limit of tool {} could not be checked: {fault}", call.name))
+    }
+
+    /// Whether no quota is enforced that concerns a tool; none if that cannot be told.
+    fn is_unlimited(&self, tool: &str) -> Option<bool> {
+        let of_tool: serde_json::Value = serde_json::from_str(&self.guard.explain(tool).ok()?).ok()?;
+        let of_all: serde_json::Value = serde_json::from_str(&self.guard.describe().ok()?).ok()?;
+        let (of_tool, section) = (of_tool.get("toolCallLimit")?, of_all.get("toolCallLimit")?);
+        let has_limit = |name: &&str| of_tool.get(name).is_some_and(|limit| !limit.is_null());
+        let is_limited = ["limit", "turnLimit", "agentLimit"].iter().any(has_limit)
+            || (section.get("totals").is_some() && section.get("enabled")?.as_bool()?);
+        let is_trial = of_all.get("observe").is_some();
+        Some(is_trial || !is_limited)
     }
 }
 

@@ -325,6 +325,40 @@ fn q9_an_ask_runs_when_approved_and_is_a_denial_otherwise() {
 }
 
 #[test]
+fn b6_a_call_that_any_quota_may_concern_is_denied_if_it_could_not_be_checked() {
+    let limits = Limits { text: 200, ..Limits::default() };
+    for (config, status) in [
+        (r#"{"toolCallLimit":{"turnLimits":{"t":9}}}"#, Status::Denied),
+        (r#"{"toolCallLimit":{"agentLimits":{"t":9}}}"#, Status::Denied),
+        (r#"{"toolCallLimit":{"totals":{"turn":9}}}"#, Status::Denied),
+        (r#"{"toolCallLimit":{"agentLimits":{"other":9}}}"#, Status::Succeeded),
+        (r#"{"toolCallLimit":{"enabled":false,"limits":{"t":9},"totals":{"turn":9}}}"#, Status::Succeeded),
+        (r#"{"observe":true,"toolCallLimit":{"limits":{"t":9}}}"#, Status::Succeeded),
+    ] {
+        let guard = Component::embedded().unwrap().with_limits(limits.clone()).guard(config).unwrap();
+        begin_step(&guard);
+        let report = Pipeline::new(&guard).run(&call("t", &"x".repeat(201)), || Ok(String::new()));
+        assert_eq!(report.status, status, "under {config}");
+    }
+}
+
+#[test]
+fn b8_an_approval_is_told_before_the_outcome() {
+    let guard = guard(r#"{"repeatToolReminder":{"askAt":2,"resetOn":["approval"]}}"#);
+    begin_step(&guard);
+    let policy = Scripted { approves: true, ..Scripted::default() };
+    let pipeline = Pipeline::with_policy(&guard, &policy);
+    let counts = [(); 4].map(|()| {
+        assert_eq!(pipeline.run(&call("t", ""), || Ok(String::new())).status, Status::Succeeded);
+        guard.count("main").unwrap()
+    });
+    // The second call is asked about, and begins anew; the third would be its second again.
+    assert_eq!(counts, [1, 1, 1, 1]);
+    let asked = policy.seen.borrow().iter().filter(|seen| seen.starts_with("ask: tool t repeated 2 times")).count();
+    assert_eq!(asked, 3);
+}
+
+#[test]
 fn a_fault_drops_the_notice_and_denies_only_what_is_limited() {
     let limits = Limits { text: 200, ..Limits::default() };
     let config = r#"{"toolCallLimit":{"limits":{"limited":9}}}"#;
