@@ -335,7 +335,7 @@ fn b6_a_call_that_any_quota_may_concern_is_denied_if_it_could_not_be_checked() {
         (r#"{"toolCallLimit":{"enabled":false,"limits":{"t":9},"totals":{"turn":9}}}"#, Status::Succeeded),
         (r#"{"observe":true,"toolCallLimit":{"limits":{"t":9}}}"#, Status::Succeeded),
     ] {
-        let guard = Component::embedded().unwrap().with_limits(limits.clone()).guard(config).unwrap();
+        let guard = Component::embedded().unwrap().with_limits(limits).guard(config).unwrap();
         begin_step(&guard);
         let report = Pipeline::new(&guard).run(&call("t", &"x".repeat(201)), || Ok(String::new()));
         assert_eq!(report.status, status, "under {config}");
