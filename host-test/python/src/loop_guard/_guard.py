@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
-import weakref
 from typing import Any
 
 from wasmtime import WasmtimeError
 from wasmtime.component import Record, Variant
 
+from . import _forks
 from ._component import Component, Instance, root_cause
 from ._errors import CallError, ConfigurationError, RestoreError
 from ._json import arguments_text, configuration_text
@@ -53,7 +52,7 @@ class Guard:
         self._needs = Needs(content=False)
         text = self._configuration(config)
         self._instance = self._start(text)
-        _GUARDS.add(self)
+        _forks.follow(self)
 
     def configure(self, config: object) -> Needs:
         """Puts another configuration in force, and forgets all state: every agent, count and quota.
@@ -268,9 +267,7 @@ class Guard:
         return f"the component trapped: {cause}"
 
     def _after_fork(self) -> None:
-        # A thread of the parent may have been in the middle of a call, or waited for its turn: in the child it never comes back.
-        idle = self._lock.acquire(blocking=False)
-        self._lock = threading.Lock()
+        self._lock, idle = _forks.renew(self._lock)
         if not idle:
             self._instance = None
 
@@ -291,15 +288,3 @@ def _number(hook: str, what: str, value: int) -> int:
 
 def _seconds(time: float) -> str:
     return f"{time:g}s" if time >= 1 else f"{time * 1000:g}ms"
-
-
-_GUARDS: weakref.WeakSet[Guard] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for guard in list(_GUARDS):
-        guard._after_fork()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

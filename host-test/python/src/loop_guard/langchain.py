@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 import threading
 import uuid
 import weakref
@@ -45,6 +44,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from typing_extensions import NotRequired
 
+from . import _forks
 from ._guard import Guard
 from ._steps import Step, attempt
 from ._types import Allow, Ask, Decision, Notice, Outcome, Status, ToolCall
@@ -116,7 +116,7 @@ class LoopGuardMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
         self._lock = threading.Lock()
         self._agents: OrderedDict[str, _Live] = OrderedDict()
         self._gone: deque[str] = deque()
-        _MIDDLEWARE.add(self)
+        _forks.follow(self)
 
     def before_agent(
         self,
@@ -261,9 +261,7 @@ class LoopGuardMiddleware(AgentMiddleware[LoopGuardState, Any, Any]):
             self._end(self._gone.popleft())
 
     def _after_fork(self) -> None:
-        # A thread of the parent may have been at work: in the child it never comes back.
-        idle = self._lock.acquire(blocking=False)
-        self._lock = threading.Lock()
+        self._lock, idle = _forks.renew(self._lock)
         if not idle:
             self._agents = OrderedDict()
 
@@ -373,15 +371,3 @@ def _refuse_awaitable(approved: Any) -> NoReturn:
     if inspect.iscoroutine(approved):
         approved.close()
     raise TypeError("approve: a coroutine function needs an agent that is run asynchronously (ainvoke, astream)")
-
-
-_MIDDLEWARE: weakref.WeakSet[LoopGuardMiddleware] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for middleware in list(_MIDDLEWARE):
-        middleware._after_fork()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
