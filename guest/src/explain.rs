@@ -3,7 +3,7 @@
 use crate::config::{Config, LimitConfig, Patterns, ReminderConfig, limit_field, pointer_token, settings_to_json};
 use crate::guard::tracks;
 use crate::json::{self, Object};
-use crate::limit::{Span, limit_of};
+use crate::limit::{Concerns, Span};
 use crate::pattern::Pattern;
 
 /// Explains a tool, in JSON. A `from` is the JSON Pointer of the entry that decides, null where it is a default. What goes beyond the
@@ -23,6 +23,9 @@ pub fn explain(config: &Config, tool: &str) -> String {
         );
         object.push("repeatedFailureReminder", &section.finish());
     }
+    if config.observe {
+        object.push("observe", "true");
+    }
     object.finish()
 }
 
@@ -41,16 +44,27 @@ fn explain_reminder(config: &ReminderConfig, tool: &str) -> String {
 
 fn explain_limit(config: &LimitConfig, tool: &str) -> String {
     let number = |limit: Option<u64>| json::optional(limit.map(|limit| limit.to_string()));
+    let concerns = Concerns::of(config, tool);
+    let source = |span| pointer(limit_source(config, &concerns, span, tool));
     let mut section = Object::default();
-    section.push("limit", &number(limit_of(config, Span::Step, tool)));
+    section.push("limit", &number(concerns.own(Span::Step)));
     section.push("onExceeded", &json::string(config.on_exceeded()));
-    section.push("from", &pointer(limit_source(config, Span::Step, tool)));
+    section.push("from", &source(Span::Step));
     for (span, name) in [(Span::Turn, "turnLimit"), (Span::Agent, "agentLimit")] {
-        let limit = limit_of(config, span, tool);
+        let limit = concerns.own(span);
         if limit.is_some() {
             section.push(name, &number(limit));
-            section.push(&format!("{name}From"), &pointer(limit_source(config, span, tool)));
+            section.push(&format!("{name}From"), &source(span));
         }
+    }
+    let mut totals = Object::default();
+    for span in Span::ALL {
+        if let Some(total) = concerns.total(span) {
+            totals.push(span.name(), &total.to_string());
+        }
+    }
+    if !totals.is_empty() {
+        section.push("totals", &totals.finish());
     }
     section.finish()
 }
@@ -75,11 +89,11 @@ fn tracking_source(section: &str, enabled: bool, tracked: &Patterns, tool: &str)
     Some(format!("/{section}/{entry}"))
 }
 
-fn limit_source(config: &LimitConfig, span: Span, tool: &str) -> Option<String> {
+fn limit_source(config: &LimitConfig, concerns: &Concerns, span: Span, tool: &str) -> Option<String> {
     if !config.enabled {
         Some("/toolCallLimit/enabled".to_owned())
     } else {
-        limit_of(config, span, tool).map(|_| format!("/toolCallLimit/{}/{}", limit_field(span), pointer_token(tool)))
+        concerns.own(span).map(|_| format!("/toolCallLimit/{}/{}", limit_field(span), pointer_token(tool)))
     }
 }
 

@@ -118,6 +118,11 @@ impl Guard {
             return in_force(*observe, limit::decide(limit.asks, &concerns, Err(NoAgent), &call.name));
         };
         let looks_ahead = self.looks_ahead && tracks(reminder, &call.name);
+        if !looks_ahead && concerns.is_empty() {
+            // A use all the same (S4).
+            self.agents.get(agent);
+            return Decision::Allow;
+        }
         // A use in any case (S4).
         let agent = match looks_ahead || concerns.outlive_steps() {
             true => Some(self.agents.get_or_insert(agent)),
@@ -159,14 +164,19 @@ impl Guard {
         };
         let Some(Agent { chain, failures, stats, .. }) = agent else { return Vec::new() };
         stats.calls = stats.calls.saturating_add(1);
-        let failed = watched.then(|| {
+        let failed = if watched {
             let canonicalizer = &mut self.reader.canonicalizer;
             let quoted =
                 || preview(&canonicalizer.text(&call.arguments), reminder.arguments_preview_chars).into_owned();
             failures::observe(failure, failures, &call.name, outcome.status, quoted)
-        });
-        let repeated = tracked.then(|| reminder::observe(reminder, chain, stats, &mut self.reader, call, outcome));
-        let notices: Vec<_> = [repeated, failed].into_iter().flatten().flatten().collect();
+        } else {
+            None
+        };
+        let mut notices = Vec::new();
+        if tracked {
+            notices.extend(reminder::observe(reminder, chain, stats, &mut self.reader, call, outcome));
+        }
+        notices.extend(failed);
         stats.notices = stats.notices.saturating_add(u32::try_from(notices.len()).unwrap_or_default());
         if *observe { Vec::new() } else { notices }
     }

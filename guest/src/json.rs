@@ -32,15 +32,20 @@ pub struct Object(String);
 impl Object {
     /// Adds a member, whose value is JSON text.
     pub fn push(&mut self, name: &str, value: &str) {
-        self.0.push(if self.0.is_empty() { '{' } else { ',' });
+        self.0.push(if self.is_empty() { '{' } else { ',' });
         self.0.push_str(&string(name));
         self.0.push(':');
         self.0.push_str(value);
     }
 
+    /// Whether it has no member.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Its text.
     pub fn finish(mut self) -> String {
-        if self.0.is_empty() {
+        if self.is_empty() {
             self.0.push('{');
         }
         self.0.push('}');

@@ -197,14 +197,33 @@ impl Concerns {
     /// Those for a call of a tool; none if limits are not enforced.
     pub fn of(config: &LimitConfig, tool: &str) -> Self {
         Self(config.quotas.each_ref().map(|Quotas { limits, total }| {
-            let concern = Concern { own: limits.get(tool), total: *total };
-            Some(concern).filter(|concern| config.enabled && (concern.own.is_some() || concern.total.is_some()))
+            let (own, total) = if config.enabled { (limits.get(tool), *total) } else { (None, None) };
+            (own.is_some() || total.is_some()).then_some(Concern { own, total })
         }))
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        matches!(self.0, [None, None, None])
     }
 
     /// Whether any of them lasts as long as its agent.
     pub fn outlive_steps(&self) -> bool {
         matches!(self.0, [_, _, Some(_)])
+    }
+
+    /// The quota of the tool in a span; none if it has none (Q1).
+    pub fn own(&self, span: Span) -> Option<u64> {
+        self.in_span(span)?.own.map(|(_, limit)| limit)
+    }
+
+    /// The quota of all tools together in a span, if there is one (B6).
+    pub fn total(&self, span: Span) -> Option<u64> {
+        self.in_span(span)?.total
+    }
+
+    fn in_span(&self, span: Span) -> Option<&Concern> {
+        self.each().find(|(other, _)| *other == span).map(|(_, concern)| concern)
     }
 
     fn each(&self) -> impl Iterator<Item = (Span, &Concern)> {
@@ -248,11 +267,6 @@ pub fn decide(asks: bool, concerns: &Concerns, slots: Result<Option<&Slots>, NoA
 /// The host has no agent for a call.
 #[derive(Debug, Clone, Copy)]
 pub struct NoAgent;
-
-/// The quota of a tool in a span; none if it has none (Q1).
-pub fn limit_of(config: &LimitConfig, span: Span, tool: &str) -> Option<u64> {
-    Concerns::of(config, tool).each().find(|(other, _)| *other == span)?.1.own.map(|(_, limit)| limit)
-}
 
 #[cfg(test)]
 mod tests {

@@ -9,6 +9,7 @@ use crate::preview::preview;
 use crate::recent::{RecentCalls, Ticket};
 use crate::stats::Stats;
 use crate::streak::{Repetition, Streaks, Unit};
+use crate::texts::Tone;
 
 /// A text for the model, to be appended after all results of the step (R14).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -295,31 +296,46 @@ pub fn observe(
     let denied = outcome.status == Status::Denied && pending.is_some_and(|pending| pending.denied);
     let outcome = settings.compare_results.then(|| chain.outcome(&call, denied, reader.outcome(settings, outcome)));
     chain.streaks.extend(Unit { call, outcome: outcome.flatten(), unordered_in }, config.max_period());
-    if let Some(longest) = chain.streaks.longest() {
-        stats.counted(longest, || name(&chain.streaks, longest));
-    }
-    let notice = notice(config, settings, &chain.streaks, &mut reader.canonicalizer, &tool, &arguments);
+    let notice = match look(settings, &chain.streaks, stats) {
+        Some((streak, tone)) => Some(notice(config, tone, streak, &chain.streaks, &mut reader.canonicalizer, &tool, &arguments)),
+        None => None,
+    };
     chain.text = text.or_else(|| reader.recent.keep(&tool, arguments));
     notice
 }
 
+/// Looks at what is repeated: the longest streak goes into the figures, and of the streaks at which a notice is due, the one of the longest
+/// period tells most.
+fn look(settings: &Settings, streaks: &Streaks, stats: &mut Stats) -> Option<(Repetition, Tone)> {
+    let mut longest: Option<Repetition> = None;
+    let mut due = None;
+    for streak in streaks.of_results() {
+        if longest.is_none_or(|longest| streak.laps() > longest.laps()) {
+            longest = Some(streak);
+        }
+        if streak.completes_a_lap() && let Some(tone) = settings.due(streak.laps()) {
+            due = Some((streak, tone));
+        }
+    }
+    if let Some(longest) = longest {
+        stats.counted(longest, || name(streaks, longest));
+    }
+    if due.is_none() && !settings.any_result_thresholds.is_empty() {
+        let calls = streaks.of_calls().filter(|streak| streak.completes_a_lap());
+        due = calls.filter_map(|streak| Some((streak, settings.due_whatever_the_result(streak.laps())?))).last();
+    }
+    due
+}
+
 fn notice(
     config: &ReminderConfig,
-    settings: &Settings,
+    tone: Tone,
+    streak: Repetition,
     streaks: &Streaks,
     canonicalizer: &mut Canonicalizer,
     tool: &str,
     arguments: &str,
-) -> Option<Notice> {
-    let laps = |repetition: &Repetition| repetition.completes_a_lap();
-    // Of several, the longest period tells most.
-    let due =
-        streaks.of_results().filter(laps).filter_map(|streak| Some((streak, settings.due(streak.laps())?))).last();
-    let due = due.or_else(|| {
-        let calls = streaks.of_calls().filter(laps);
-        calls.filter_map(|streak| Some((streak, settings.due_whatever_the_result(streak.laps())?))).last()
-    });
-    let (streak, tone) = due?;
+) -> Notice {
     let count = streak.laps();
     let name = match streak.period {
         1 => tool.to_owned(),
@@ -327,7 +343,7 @@ fn notice(
     };
     let quoted = || preview(&canonicalizer.text(arguments), config.arguments_preview_chars).into_owned();
     let text = config.texts.of(tone).fill(&name, count, quoted);
-    Some(Notice { plugin: "repeat-tool-reminder", summary: format!("{name} × {count}"), text })
+    Notice { plugin: "repeat-tool-reminder", summary: format!("{name} × {count}"), text }
 }
 
 /// What is repeated: a tool, or a cycle of several (B3).

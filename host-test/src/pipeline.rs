@@ -160,15 +160,13 @@ impl<'a> Pipeline<'a> {
         Decision::Deny(format!("the limit of tool {} could not be checked: {fault}", call.name))
     }
 
-    /// Whether no quota is enforced that concerns a tool; none if that cannot be told.
+    /// Whether no quota that is enforced concerns a tool; none if that cannot be told.
     fn is_unlimited(&self, tool: &str) -> Option<bool> {
-        let of_tool: serde_json::Value = serde_json::from_str(&self.guard.explain(tool).ok()?).ok()?;
-        let of_all: serde_json::Value = serde_json::from_str(&self.guard.describe().ok()?).ok()?;
-        let (of_tool, section) = (of_tool.get("toolCallLimit")?, of_all.get("toolCallLimit")?);
-        let has_limit = |name: &&str| of_tool.get(name).is_some_and(|limit| !limit.is_null());
-        let is_limited = ["limit", "turnLimit", "agentLimit"].iter().any(has_limit)
-            || (section.get("totals").is_some() && section.get("enabled")?.as_bool()?);
-        let is_trial = of_all.get("observe").is_some();
+        let explanation: serde_json::Value = serde_json::from_str(&self.guard.explain(tool).ok()?).ok()?;
+        let limits = explanation.get("toolCallLimit")?.as_object()?;
+        let has = |name: &&str| limits.get(*name).is_some_and(|limit| !limit.is_null());
+        let is_limited = ["limit", "turnLimit", "agentLimit", "totals"].iter().any(has);
+        let is_trial = explanation.get("observe").is_some();
         Some(is_trial || !is_limited)
     }
 }

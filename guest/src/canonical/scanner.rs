@@ -126,15 +126,16 @@ impl<'a> Scanner<'a> {
             return Ok(());
         }
         let (start, first) = (self.position(), self.members.len());
-        let mut as_it_stands = true;
+        let mut in_order = true;
         loop {
             let member = self.member(depth)?;
+            let previous = self.members.get(first..).and_then(<[_]>::last);
             if self.omitted.has(depth, self.name(&member)) {
-                as_it_stands = false;
+                let end = previous.map_or(start, |previous| previous.end);
+                self.drop_from(end);
             } else {
-                if let Some(previous) = self.members.get(first..).and_then(<[_]>::last) {
-                    as_it_stands = as_it_stands && compare(previous, &member, |member| self.name(member)).is_lt();
-                }
+                in_order = in_order
+                    && previous.is_none_or(|previous| compare(previous, &member, |member| self.name(member)).is_lt());
                 self.members.push(member);
             }
             self.skip_white_space();
@@ -142,8 +143,11 @@ impl<'a> Scanner<'a> {
                 break;
             }
             self.separator(b',')?;
+            if self.members.len() == first {
+                self.drop_from(start);
+            }
         }
-        if !as_it_stands {
+        if !in_order {
             self.reorder(start, first);
         }
         self.members.truncate(first);
@@ -319,6 +323,17 @@ impl<'a> Scanner<'a> {
     fn copy_to(&mut self, end: usize) {
         self.out.extend_from_slice(slice(self.text, self.kept, end));
         self.kept = self.at;
+    }
+
+    /// Leaves out what has been read since the canonical text was this long.
+    fn drop_from(&mut self, position: usize) {
+        match position.checked_sub(self.out.len()) {
+            Some(length) => self.copy_to(self.kept + length),
+            None => {
+                self.out.truncate(position);
+                self.kept = self.at;
+            }
+        }
     }
 
     /// How long the canonical text is so far.

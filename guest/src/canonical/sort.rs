@@ -7,9 +7,12 @@ const SHORTEST_RUN: usize = 16;
 
 /// Sorts a list. Of equal elements, the first stays the first.
 pub fn sort<T: Copy>(list: &mut [T], precedes: &impl Fn(&T, &T) -> bool) {
+    let mut end = make_run(list, precedes);
+    if end == list.len() {
+        return;
+    }
     // Where runs end.
-    let mut ends = Vec::new();
-    let mut end = 0;
+    let mut ends = vec![end];
     while let Some(rest @ [_, ..]) = list.get_mut(end..) {
         end += make_run(rest, precedes);
         ends.push(end);

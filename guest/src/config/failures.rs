@@ -44,7 +44,7 @@ impl FailureConfig {
     fn fields(&mut self) -> Vec<Field<'_>> {
         vec![
             Field::new("enabled", Value::Flag(&mut self.enabled)),
-            Field::new("thresholds", Value::Thresholds(0, &mut self.thresholds)),
+            Field::new("thresholds", Value::Thresholds(true, &mut self.thresholds)),
             Field::new("every", Value::Count(0, MAX_SAFE, &mut self.every)),
             Field::new("include", Value::Patterns(&mut self.tracked.include)),
             Field::new("exclude", Value::Patterns(&mut self.tracked.exclude)),

@@ -29,8 +29,8 @@ pub enum Value<'a> {
     Rung(&'a mut Option<u64>),
     /// A number of calls, or none.
     Quota(&'a mut Option<u64>),
-    /// Counts at which something is due, in ascending order; at least so many.
-    Thresholds(usize, &'a mut Vec<u64>),
+    /// Counts at which something is due, in ascending order; whether there may be none.
+    Thresholds(bool, &'a mut Vec<u64>),
     Limits(&'a mut Limits),
     Patterns(&'a mut Vec<Pattern>),
     /// A pattern that must be given.
@@ -134,8 +134,8 @@ impl Value<'_> {
             Self::Count(least, most, count) => **count = place.count(*least, *most).unwrap_or(**count),
             Self::Rung(rung) => **rung = place.count(2, MAX_SAFE).or(**rung),
             Self::Quota(quota) => **quota = place.quota().or(**quota),
-            Self::Thresholds(least, thresholds) => {
-                if let Some(read) = read_thresholds(place, *least) {
+            Self::Thresholds(may_be_empty, thresholds) => {
+                if let Some(read) = read_thresholds(place, *may_be_empty) {
                     **thresholds = read;
                 }
             }
@@ -204,9 +204,9 @@ fn each_string(place: &Place<'_>, take: &mut dyn FnMut(&str)) {
     }
 }
 
-fn read_thresholds(place: &Place<'_>, least: usize) -> Option<Vec<u64>> {
-    let elements = place.elements("must be an array of integers >= 2")?;
-    if elements.len() < least {
+fn read_thresholds(place: &Place<'_>, may_be_empty: bool) -> Option<Vec<u64>> {
+    let mut elements = place.elements("must be an array of integers >= 2")?.peekable();
+    if !may_be_empty && elements.peek().is_none() {
         place.reject("must not be empty");
         return None;
     }

@@ -56,7 +56,8 @@ impl<'a> Place<'a> {
         self.text.starts_with('{')
     }
 
-    /// The members of an object, in the order of the text. Anything else is a problem, and so is a second member of one name.
+    /// The members of an object, in the order of the text, until there are too many problems. Anything else is a problem, and so is a
+    /// second member of one name.
     pub fn members(&self) -> Members<'a> {
         let members = parts::members(self.text);
         if members.is_none() {
@@ -70,20 +71,16 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The elements of an array. Anything else is a problem, described by `message`.
-    pub fn elements(&self, message: &str) -> Option<impl ExactSizeIterator<Item = Self>> {
+    /// The elements of an array, until there are too many problems. Anything else is a problem, described by `message`.
+    pub fn elements(&self, message: &str) -> Option<impl Iterator<Item = Self>> {
         let elements = parts::elements(self.text);
         if elements.is_none() {
             self.reject(message);
         }
         let pointer = Rc::<str>::from(self.pointer());
         let problems = self.problems;
-        Some(elements?.into_iter().enumerate().map(move |(index, text)| Self {
-            pointer: Rc::clone(&pointer),
-            index: Some(index),
-            text,
-            problems,
-        }))
+        let element = move |(index, text)| Self { pointer: Rc::clone(&pointer), index: Some(index), text, problems };
+        Some(elements?.into_iter().enumerate().map(element).take_while(|_| !are_too_many(problems)))
     }
 
     fn pointer(&self) -> String {
@@ -128,6 +125,11 @@ impl<'a> Place<'a> {
     }
 }
 
+/// Whether no more problems are reported.
+fn are_too_many(problems: &RefCell<Vec<Problem>>) -> bool {
+    problems.borrow().len() > MAX_PROBLEMS
+}
+
 /// The members of an object that are still to be read.
 pub struct Members<'a> {
     pointer: String,
@@ -140,7 +142,7 @@ impl<'a> Iterator for Members<'a> {
     type Item = (String, Place<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
+        while !are_too_many(self.problems) {
             let (name, value) = self.members.next()?;
             let pointer = format!("{}/{}", self.pointer, pointer_token(&name)).into();
             let place = Place { pointer, index: None, text: value, problems: self.problems };
@@ -149,6 +151,7 @@ impl<'a> Iterator for Members<'a> {
             }
             place.reject("given more than once");
         }
+        None
     }
 }
 

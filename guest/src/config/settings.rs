@@ -15,11 +15,11 @@ impl Settings {
     /// The fields of an entry for a tool: those of the section, and one more.
     pub(super) fn fields_of_tool(&mut self) -> Vec<Field<'_>> {
         vec![
-            Field::new("thresholds", Value::Thresholds(1, &mut self.thresholds)),
+            Field::new("thresholds", Value::Thresholds(false, &mut self.thresholds)),
             Field::beyond("every", Value::Count(0, MAX_SAFE, &mut self.every)),
             Field::beyond("results", Value::Choice(["ignore", "compare"], &mut self.compare_results)),
             Field::beyond("ignoreResultFields", Value::MemberNames(&mut self.ignore_result_fields)),
-            Field::beyond("anyResultThresholds", Value::Thresholds(0, &mut self.any_result_thresholds)),
+            Field::beyond("anyResultThresholds", Value::Thresholds(true, &mut self.any_result_thresholds)),
             Field::beyond("askAt", Value::Rung(&mut self.ask_at)),
             Field::beyond("denyAt", Value::Rung(&mut self.deny_at)),
             Field::beyond("siblings", Value::Choice(["each", "once"], &mut self.siblings_once)),

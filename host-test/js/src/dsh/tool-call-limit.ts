@@ -45,8 +45,6 @@ export function apply(ctx: Context, config?: Partial<Config> | null): void {
   const guard = sectionGuard('toolCallLimit', config)
   const log = logOf(ctx, name)
   const agents = new Agents(guard, log)
-  const { enabled, totals = {} } = JSON.parse(guard.describe()).toolCallLimit
-  const limitsAll = enabled && Object.keys(totals).length > 0
   /** A token for the newest proposal of each agent, since another one can bear the same numbers. */
   const newest = new WeakMap<object, object>()
 
@@ -79,9 +77,9 @@ export function apply(ctx: Context, config?: Partial<Config> | null): void {
   /** Whether no limit of any kind applies to a tool. If that cannot be told, one may. */
   const isUnlimited = (tool: string): boolean => {
     const applies = attempt(log, () => JSON.parse(guard.explain(tool)).toolCallLimit)
-    if (limitsAll || applies === undefined) return false
-    const { limit, turnLimit, agentLimit } = applies
-    return [limit, turnLimit, agentLimit].every((limit) => limit == null)
+    if (applies === undefined) return false
+    const { limit, turnLimit, agentLimit, totals } = applies
+    return [limit, turnLimit, agentLimit, totals].every((quota) => quota == null)
   }
 
   ctx.on('agent/pre-step', propose, { prepend: true })

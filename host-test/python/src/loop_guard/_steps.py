@@ -114,11 +114,7 @@ def _check(guard: Guard, call: ToolCall) -> Decision:
 
 def _is_limited(guard: Guard, tool: str) -> bool:
     """Whether any quota applies to a tool: its own of a step, a turn or an agent, or one of all tools."""
-    config = json.loads(guard.describe())
-    if config.get("observe"):
-        return False
-    limits = json.loads(guard.explain(tool))["toolCallLimit"]
-    if any(limits.get(each) is not None for each in ("limit", "turnLimit", "agentLimit")):
-        return True
-    section = config.get("toolCallLimit", {})
-    return bool(section.get("enabled", True) and section.get("totals"))
+    explanation = json.loads(guard.explain(tool))
+    limits = explanation["toolCallLimit"]
+    quotas = ("limit", "turnLimit", "agentLimit", "totals")
+    return not explanation.get("observe") and any(limits.get(quota) is not None for quota in quotas)
