@@ -121,9 +121,11 @@ fn guest_flags(workspace: &Path) -> Result<OsString, Box<dyn Error>> {
     Ok(flags)
 }
 
-/// Adds the name, version, licence and source to a component.
+/// Adds the name, version, licence and source to a component, in place of the names of all its parts, which only debuggers read.
 fn with_metadata(component: &[u8]) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut metadata = AddMetadata::default();
+    metadata.name = AddMetadataField::Clear;
+    let component = &metadata.to_wasm(component)?;
     metadata.name = AddMetadataField::Set("loop-guard".to_owned());
     metadata.version = AddMetadataField::Set(wasm_metadata::Version::new(env!("CARGO_PKG_VERSION").to_owned()));
     metadata.licenses = AddMetadataField::Set(env!("CARGO_PKG_LICENSE").parse()?);

@@ -24,6 +24,9 @@ impl Names {
 
     /// The number of a name.
     pub fn get(&self, name: &str) -> Option<usize> {
+        if self.length == 0 {
+            return None;
+        }
         let (chunk, place) = self.find(name);
         Some(self.chunks.get(chunk)?.get(place.ok()?)?.1)
     }
@@ -67,7 +70,10 @@ impl Names {
     /// The place of the chunk that a name is or would be in, and its place there.
     fn find(&self, name: &str) -> (usize, Result<usize, usize>) {
         let begins_before = |chunk: &Vec<(Rc<str>, usize)>| chunk.first().is_some_and(|(first, _)| **first <= *name);
-        let chunk = self.chunks.partition_point(begins_before).saturating_sub(1);
+        let chunk = match self.chunks.len() {
+            0 | 1 => 0,
+            _ => self.chunks.partition_point(begins_before).saturating_sub(1),
+        };
         let names = self.chunks.get(chunk).map(Vec::as_slice).unwrap_or_default();
         (chunk, names.binary_search_by(|(other, _)| (**other).cmp(name)))
     }

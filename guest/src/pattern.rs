@@ -4,16 +4,19 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     source: Box<str>,
-    /// What stands between two stars, and does not have to stand at an end of the name.
+    /// Where its first star and its last one stand, if it has any.
+    stars: Option<(usize, usize)>,
+    /// What stands between two stars.
     middle: Vec<Piece>,
 }
 
 impl Pattern {
     /// Takes any text; there is no invalid pattern.
     pub fn new(source: &str) -> Self {
-        let mut pieces = split(source);
-        let _ends = (pieces.next(), pieces.next_back());
-        Self { source: source.into(), middle: pieces.map(Piece::new).collect() }
+        let stars = source.find('*').zip(source.rfind('*'));
+        let between = stars.and_then(|(first, last)| source.get(first + 1..last));
+        let middle = between.map(|between| between.split('*').map(Piece::new).collect());
+        Self { source: source.into(), stars, middle: middle.unwrap_or_default() }
     }
 
     /// The pattern as it was written.
@@ -26,11 +29,11 @@ impl Pattern {
     /// Each piece between two stars is looked for once, leftmost first, so the time is linear in the
     /// length of the name and of the pattern, whatever the number of stars.
     pub fn matches(&self, name: &str) -> bool {
-        let mut pieces = split(&self.source);
-        let (Some(prefix), suffix) = (pieces.next(), pieces.next_back()) else { return false };
-        let Some(suffix) = suffix else { return *name == *self.source };
-        let Some(rest) = name.as_bytes().strip_prefix(prefix) else { return false };
-        let Some(mut rest) = rest.strip_suffix(suffix) else { return false };
+        let Some((first, last)) = self.stars else { return *name == *self.source };
+        let (source, name) = (self.source.as_bytes(), name.as_bytes());
+        let (prefix, suffix) = (source.get(..first).unwrap_or_default(), source.get(last + 1..).unwrap_or_default());
+        let rest = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(suffix));
+        let Some(mut rest) = rest else { return false };
         self.middle.iter().all(|piece| match piece.end_in(rest) {
             Some(end) => {
                 rest = rest.get(end..).unwrap_or_default();
@@ -39,11 +42,6 @@ impl Pattern {
             None => false,
         })
     }
-}
-
-/// A pattern without its stars. In UTF-8, no byte of another character is that of a star.
-fn split(source: &str) -> impl DoubleEndedIterator<Item = &[u8]> {
-    source.as_bytes().split(|&byte| byte == b'*')
 }
 
 /// A text that can be searched for in linear time: the algorithm of Knuth, Morris and Pratt (1977).
@@ -56,7 +54,8 @@ struct Piece {
 }
 
 impl Piece {
-    fn new(text: &[u8]) -> Self {
+    fn new(text: &str) -> Self {
+        let text = text.as_bytes();
         let mut piece = Self { text: text.into(), borders: Vec::with_capacity(text.len()) };
         let mut border = 0;
         for (index, &byte) in text.iter().enumerate() {

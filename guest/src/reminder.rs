@@ -320,9 +320,13 @@ fn look(settings: &Settings, streaks: &Streaks, stats: &mut Stats) -> Option<(Re
     if let Some(longest) = longest {
         stats.counted(longest, || name(streaks, longest));
     }
-    if due.is_none() && !settings.any_result_thresholds.is_empty() {
-        let calls = streaks.of_calls().filter(|streak| streak.completes_a_lap());
-        due = calls.filter_map(|streak| Some((streak, settings.due_whatever_the_result(streak.laps())?))).last();
+    if due.is_some() || settings.any_result_thresholds.is_empty() {
+        return due;
+    }
+    for streak in streaks.of_calls() {
+        if streak.completes_a_lap() && let Some(tone) = settings.due_whatever_the_result(streak.laps()) {
+            due = Some((streak, tone));
+        }
     }
     due
 }

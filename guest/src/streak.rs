@@ -85,7 +85,7 @@ impl Repetition {
     }
 
     fn length(self) -> u32 {
-        u32::try_from(self.period).unwrap_or(1).max(1)
+        length(self.period).max(1)
     }
 }
 
@@ -131,10 +131,9 @@ impl Streaks {
         self.matched.resize(max_period, [0; 2]);
         let mut before = self.last.iter().rev();
         for matched in &mut self.matched {
-            let same = before.next().map_or([false; 2], |before| before.equals(&unit));
-            for (matched, same) in matched.iter_mut().zip(same) {
-                *matched = if same { matched.saturating_add(1) } else { 0 };
-            }
+            let [calls, results] = before.next().map_or([false; 2], |before| before.equals(&unit));
+            let one_more = |matched: u32, same: bool| if same { matched.saturating_add(1) } else { 0 };
+            *matched = [one_more(matched[CALLS], calls), one_more(matched[RESULTS], results)];
         }
         if self.last.len() >= max_period.max(1) {
             self.last.remove(0);
@@ -158,9 +157,9 @@ impl Streaks {
         let end = self.last.len();
         // Longer ones go on with more units.
         let streaks: Vec<_> =
-            (2..=max_period.min(end)).rev().map(|period| (self.units(RESULTS, period), period)).collect();
+            (2..=max_period.min(end)).rev().map(|period| (self.units(period), period)).collect();
         let goes_on = |expected: &Unit| expected.equals(unit)[RESULTS];
-        let plain = self.last().filter(|last| goes_on(last)).map_or(0, |_| self.units(RESULTS, 1) + 1);
+        let plain = self.last().filter(|last| goes_on(last)).map_or(0, |_| self.units(1).saturating_add(1));
         let Some(&(units, period)) = streaks.iter().max_by_key(|(units, _)| *units) else { return };
         if units < plain {
             return;
@@ -177,28 +176,51 @@ impl Streaks {
         }
     }
 
-    /// How many of the last units a period explains: those that match, and the first lap.
-    fn units(&self, kind: usize, period: usize) -> u32 {
-        self.matched(kind, period).saturating_add(u32::try_from(period).unwrap_or_default())
+    /// How many of the last units a period explains, with their results: those that match, and the first lap.
+    fn units(&self, period: usize) -> u32 {
+        let place = period.checked_sub(1);
+        let matched = place.and_then(|place| self.matched.get(place)).map_or(0, |matched| matched[RESULTS]);
+        matched.saturating_add(length(period))
     }
 
-    fn matched(&self, kind: usize, period: usize) -> u32 {
-        let matched = period.checked_sub(1).and_then(|place| self.matched.get(place));
-        matched.and_then(|matched| matched.get(kind)).copied().unwrap_or_default()
+    /// The streaks, the shortest period first.
+    fn repetitions(&self, kind: usize) -> Repetitions<'_> {
+        Repetitions { matched: &self.matched, kind, period: 0, explained: 0 }
     }
+}
 
-    /// The streaks, the shortest period first. A period is silent while a smaller one explains at least as many units (B3).
-    fn repetitions(&self, kind: usize) -> impl Iterator<Item = Repetition> {
-        let mut explained = 0;
-        (1..=self.matched.len()).filter_map(move |period| {
-            let units = self.units(kind, period);
-            let speaks = (period == 1 || self.matched(kind, period) > 0) && units > explained;
-            if speaks {
-                explained = units;
+/// What is repeated, the shortest period first. A period is silent while a smaller one explains at least as many units (B3).
+struct Repetitions<'a> {
+    matched: &'a [[u32; 2]],
+    kind: usize,
+    /// The period that was looked at last.
+    period: usize,
+    /// How many units the periods so far explain.
+    explained: u32,
+}
+
+impl Iterator for Repetitions<'_> {
+    type Item = Repetition;
+
+    fn next(&mut self) -> Option<Repetition> {
+        loop {
+            let matched = *self.matched.get(self.period)?.get(self.kind)?;
+            self.period += 1;
+            if matched == 0 && self.period > 1 {
+                continue;
             }
-            speaks.then_some(Repetition { period, units })
-        })
+            let (period, units) = (self.period, matched.saturating_add(length(self.period)));
+            if units > self.explained {
+                self.explained = units;
+                return Some(Repetition { period, units });
+            }
+        }
     }
+}
+
+/// A period as a number of units.
+fn length(period: usize) -> u32 {
+    u32::try_from(period).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

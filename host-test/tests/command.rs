@@ -324,6 +324,9 @@ fn replay_refuses_what_is_no_recorded_session() {
     let folder = folder(&[
         ("good.jsonl", "{\"type\":\"session\",\"id\":\"s\"}\n"),
         ("empty.jsonl", ""),
+        ("blank.jsonl", " \r\n\t\n"),
+        ("list.json", "[]"),
+        ("cut-off.json", "[[["),
         ("other.jsonl", "{\"a\":1}\n{\"type\":\"message\"}\n"),
         ("bad.json", r#"{"toolCallLimit":{"limits":{"a":-1}}}"#),
     ]);
@@ -336,6 +339,15 @@ fn replay_refuses_what_is_no_recorded_session() {
     let run = loop_guard(folder.path(), &["replay", "empty.jsonl"]);
     assert_eq!((run.status, run.out.as_str()), (2, ""));
     assert_eq!(run.err, "error: empty.jsonl: the file is empty\nerror: no recorded session to read\n");
+    for (file, problem) in [
+        ("blank.jsonl", "the file is empty"),
+        ("list.json", "not a recorded session of a known format"),
+        ("cut-off.json", "not a recorded session of a known format"),
+    ] {
+        let run = loop_guard(folder.path(), &["replay", file]);
+        assert_eq!((run.status, run.out.as_str()), (2, ""));
+        assert_eq!(run.err.lines().next(), Some(format!("error: {file}: {problem}").as_str()));
+    }
     let run = loop_guard(folder.path(), &["replay", "--output", "json", "other.jsonl", "good.jsonl"]);
     assert_eq!((run.status, run.out.lines().count()), (2, 1));
     let lines: Vec<&str> = run.err.lines().collect();

@@ -302,12 +302,16 @@ impl<'a> Scanner<'a> {
     /// Leaves out the white space that is next.
     fn skip_white_space(&mut self) {
         if self.at_white_space() {
-            let end = self.at;
-            while self.at_white_space() {
-                self.at += 1;
-            }
-            self.copy_to(end);
+            self.drop_white_space();
         }
+    }
+
+    fn drop_white_space(&mut self) {
+        let end = self.at;
+        while self.at_white_space() {
+            self.at += 1;
+        }
+        self.copy_to(end);
     }
 
     fn at_white_space(&self) -> bool {

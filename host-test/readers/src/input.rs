@@ -120,6 +120,22 @@ impl Input {
         &self.parts
     }
 
+    /// Whether there is nothing in it but white space.
+    pub(crate) fn is_blank(&self) -> io::Result<bool> {
+        for part in &self.parts {
+            let mut text = self.open(part)?;
+            loop {
+                let bytes = text.fill_buf()?;
+                match bytes.len() {
+                    0 => break,
+                    _ if !bytes.trim_ascii().is_empty() => return Ok(false),
+                    length => text.consume(length),
+                }
+            }
+        }
+        Ok(true)
+    }
+
     /// The text of a part, decompressed if it begins like gzip or Zstandard.
     pub(crate) fn open(&self, part: &Part) -> io::Result<Box<dyn BufRead>> {
         let bytes = part.source.open()?;

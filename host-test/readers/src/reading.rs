@@ -19,7 +19,7 @@ pub enum ReadError {
     /// The system could not read it.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// It is empty.
+    /// There is nothing in it but white space.
     #[error("the file is empty")]
     Empty,
     /// It is something else.
@@ -75,7 +75,7 @@ impl Recording {
             if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         match found {
-            _ if pieces == 0 => Err(ReadError::Empty),
+            _ if pieces == 0 && input.is_blank()? => Err(ReadError::Empty),
             Some(found) => Ok(Self { input, format: found, is_certain: format.is_none(), identity }),
             None => Err(ReadError::UnknownFormat),
         }
