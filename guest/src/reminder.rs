@@ -137,12 +137,8 @@ impl Step {
         Some(self.number)
     }
 
-    fn take_pending(&mut self, id: &str) -> Option<Pending> {
-        if self.pending.is_empty() {
-            return None;
-        }
-        let id = Key::of(id);
-        let place = self.pending.iter().position(|pending| pending.id == id)?;
+    fn take_pending(&mut self, id: &KeyBuffer) -> Option<Pending> {
+        let place = self.pending.iter().position(|pending| pending.id == *id)?;
         Some(self.pending.remove(place))
     }
 }
@@ -221,6 +217,7 @@ impl Chain {
 pub struct Reader {
     pub canonicalizer: Canonicalizer,
     recent: RecentCalls,
+    id: KeyBuffer,
 }
 
 impl Reader {
@@ -230,6 +227,12 @@ impl Reader {
             false => Omitted::AtTop(&settings.ignore_arguments),
         };
         self.canonicalizer.call(tool, arguments, omitted)
+    }
+
+    /// What tells a call in flight from others.
+    fn id(&mut self, id: &str) -> &KeyBuffer {
+        self.id.set(id, b"");
+        &self.id
     }
 
     fn outcome(&mut self, settings: &Settings, Outcome { status, content }: &Outcome) -> &KeyBuffer {
@@ -266,7 +269,7 @@ pub fn foresee(
             }
         }
     }
-    Foreseen { rung, number, pending: Pending { id: Key::of(id), call, once, denied: false, text } }
+    Foreseen { rung, number, pending: Pending { id: reader.id(id).to_key(), call, once, denied: false, text } }
 }
 
 /// Why a call is denied or asked about before it is made once more (B2).
@@ -284,7 +287,8 @@ pub fn observe(
     outcome: &Outcome,
 ) -> Option<Notice> {
     let settings = config.settings_of(&tool);
-    let pending = chain.step.as_mut().and_then(|step| step.take_pending(&id));
+    let step = chain.step.as_mut().filter(|step| !step.pending.is_empty());
+    let pending = step.and_then(|step| step.take_pending(reader.id(&id)));
     let (call, text) = match chain.recent(pending.as_ref(), reader, &tool, &arguments) {
         Some((call, text)) => (call, Some(text)),
         None => (chain.streaks.key(reader.identify(settings, &tool, &arguments)), None),
