@@ -301,7 +301,9 @@ pub fn observe(
     let outcome = settings.compare_results.then(|| chain.outcome(&call, denied, reader.outcome(settings, outcome)));
     chain.streaks.extend(Unit { call, outcome: outcome.flatten(), unordered_in }, config.max_period());
     let notice = match look(settings, &chain.streaks, stats) {
-        Some((streak, tone)) => Some(notice(config, tone, streak, &chain.streaks, &mut reader.canonicalizer, &tool, &arguments)),
+        Some((streak, tone)) => {
+            Some(notice(config, tone, streak, &chain.streaks, &mut reader.canonicalizer, &tool, &arguments))
+        }
         None => None,
     };
     chain.text = text.or_else(|| reader.recent.keep(&tool, arguments));
@@ -317,7 +319,9 @@ fn look(settings: &Settings, streaks: &Streaks, stats: &mut Stats) -> Option<(Re
         if longest.is_none_or(|longest| streak.laps() > longest.laps()) {
             longest = Some(streak);
         }
-        if streak.completes_a_lap() && let Some(tone) = settings.due(streak.laps()) {
+        if streak.completes_a_lap()
+            && let Some(tone) = settings.due(streak.laps())
+        {
             due = Some((streak, tone));
         }
     }
@@ -328,7 +332,9 @@ fn look(settings: &Settings, streaks: &Streaks, stats: &mut Stats) -> Option<(Re
         return due;
     }
     for streak in streaks.of_calls() {
-        if streak.completes_a_lap() && let Some(tone) = settings.due_whatever_the_result(streak.laps()) {
+        if streak.completes_a_lap()
+            && let Some(tone) = settings.due_whatever_the_result(streak.laps())
+        {
             due = Some((streak, tone));
         }
     }

@@ -156,8 +156,7 @@ impl Streaks {
     fn reorder_for(&mut self, unit: &Unit, max_period: usize) {
         let end = self.last.len();
         // Longer ones go on with more units.
-        let streaks: Vec<_> =
-            (2..=max_period.min(end)).rev().map(|period| (self.units(period), period)).collect();
+        let streaks: Vec<_> = (2..=max_period.min(end)).rev().map(|period| (self.units(period), period)).collect();
         let goes_on = |expected: &Unit| expected.equals(unit)[RESULTS];
         let plain = self.last().filter(|last| goes_on(last)).map_or(0, |_| self.units(1).saturating_add(1));
         let Some(&(units, period)) = streaks.iter().max_by_key(|(units, _)| *units) else { return };
