@@ -9,7 +9,7 @@ mod model;
 #[path = "model/native.rs"]
 mod native;
 
-use json::{Choices, values};
+use json::{Choices, Json, values};
 use ladder::{CALLS, CONTENTS, Move, Said, ladders, moves};
 use loop_guard_guest::guard::{Call, Decision, Guard, Outcome, Status};
 use model::{agree, configs, hooks};
@@ -32,6 +32,28 @@ fn answers(guard: &mut Guard, moves: &[Move]) -> Vec<Said> {
         Said { before, after: notices.into_iter().map(|notice| notice.summary).collect() }
     };
     moves.iter().map(&mut answer).collect()
+}
+
+/// Names of members that `values` has none of, and that are not written in one way only.
+const IGNORED: [&str; 3] = ["id", "ü\\", "ü\""];
+
+/// How long the streak is after two calls, each with its arguments and its result.
+fn count(section: &str, calls: [[&str; 2]; 2]) -> u32 {
+    let mut guard = Guard::default();
+    assert_eq!(guard.configure(&format!(r#"{{"repeatToolReminder":{section}}}"#)), Ok(()));
+    for [arguments, content] in calls {
+        let call = Call { agent: Some("a".into()), id: "1".into(), name: "t".into(), arguments: arguments.into() };
+        guard.post_execute(call, &Outcome { status: Status::Succeeded, content: content.into() });
+    }
+    guard.count("a")
+}
+
+/// A value, and one with members that do not count down to a depth; both spelled in any way.
+fn with_ignored(value: &Json, more: &Json, depth: usize, choices: &[u8], spelling: &[u8]) -> [String; 2] {
+    let mut spelling = Choices(spelling);
+    let shuffled = value.shuffled(&mut Choices(choices));
+    let other = shuffled.with_more(&IGNORED, more, depth, &mut Choices(choices));
+    [value.spell(&mut spelling), other.spell(&mut spelling)]
 }
 
 proptest! {
@@ -92,6 +114,30 @@ proptest! {
         let changed = value.changed(&mut Choices(&choices));
         let (one, other) = (value.spell(&mut spelling), changed.spell(&mut spelling));
         prop_assert_ne!(guard.canonical(&one), guard.canonical(&other), "of {} and {}", one, other);
+    }
+
+    #[test]
+    fn b4_members_that_are_ignored_at_the_top_make_no_difference(
+        value in values(), more in values(), change: Vec<u8>, choices: Vec<u8>, spelling: Vec<u8>
+    ) {
+        let section = r#"{"tools":[{"match":"*","ignoreArguments":["id","ü\\","ü\""]}]}"#;
+        let [one, other] = with_ignored(&value, &more, 1, &choices, &spelling);
+        prop_assert_eq!(count(section, [[&one, ""], [&other, ""]]), 2, "of {} and {}", one, other);
+        let changed = value.changed(&mut Choices(&change));
+        let [_, other] = with_ignored(&changed, &more, 1, &choices, &spelling);
+        prop_assert_eq!(count(section, [[&one, ""], [&other, ""]]), 1, "of {} and {}", one, other);
+    }
+
+    #[test]
+    fn b1_members_of_results_that_are_ignored_make_no_difference(
+        value in values(), more in values(), change: Vec<u8>, choices: Vec<u8>, spelling: Vec<u8>
+    ) {
+        let section = r#"{"results":"compare","ignoreResultFields":["id","ü\\","ü\""]}"#;
+        let [one, other] = with_ignored(&value, &more, usize::MAX, &choices, &spelling);
+        prop_assert_eq!(count(section, [["", &one], ["", &other]]), 2, "of {} and {}", one, other);
+        let changed = value.changed(&mut Choices(&change));
+        let [_, other] = with_ignored(&changed, &more, usize::MAX, &choices, &spelling);
+        prop_assert_eq!(count(section, [["", &one], ["", &other]]), 1, "of {} and {}", one, other);
     }
 
     #[test]

@@ -77,6 +77,27 @@ impl Json {
         }
     }
 
+    /// The same value with more members in its objects, down to a depth; the outermost is at depth 1.
+    pub fn with_more(&self, names: &[&str], more: &Self, depth: usize, choices: &mut Choices<'_>) -> Self {
+        match (self, depth.checked_sub(1)) {
+            (Self::Array(elements), Some(below)) => {
+                Self::Array(elements.iter().map(|element| element.with_more(names, more, below, choices)).collect())
+            }
+            (Self::Object(members), Some(below)) => {
+                let mut all = Vec::new();
+                for (name, value) in members {
+                    all.push((name.clone(), value.with_more(names, more, below, choices)));
+                }
+                for _ in 0..choices.next(4) {
+                    let name = names[choices.next(names.len())].to_owned();
+                    all.insert(choices.next(all.len() + 1), (name, more.clone()));
+                }
+                Self::Object(all)
+            }
+            (other, _) => other.clone(),
+        }
+    }
+
     /// Another value, as little different as can be.
     pub fn changed(&self, choices: &mut Choices<'_>) -> Self {
         match self {
