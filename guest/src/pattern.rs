@@ -4,19 +4,20 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     source: Box<str>,
-    /// Where its first star and its last one stand, if it has any.
-    stars: Option<(usize, usize)>,
+    /// Where its first star stands; at its end, if it has none.
+    star: usize,
     /// What stands between two stars.
-    middle: Vec<Piece>,
+    middle: Box<[Piece]>,
 }
 
 impl Pattern {
     /// Takes any text; there is no invalid pattern.
     pub fn new(source: &str) -> Self {
-        let stars = source.find('*').zip(source.rfind('*'));
-        let between = stars.and_then(|(first, last)| source.get(first + 1..last));
-        let middle = between.map(|between| between.split('*').map(Piece::new).collect());
-        Self { source: source.into(), stars, middle: middle.unwrap_or_default() }
+        // In UTF-8, no byte of another character is that of a star.
+        let mut pieces = source.as_bytes().split(|&byte| byte == b'*');
+        let star = pieces.next().map_or(0, <[u8]>::len);
+        let _suffix = pieces.next_back();
+        Self { source: source.into(), star, middle: pieces.map(Piece::new).collect() }
     }
 
     /// The pattern as it was written.
@@ -29,9 +30,13 @@ impl Pattern {
     /// Each piece between two stars is looked for once, leftmost first, so the time is linear in the
     /// length of the name and of the pattern, whatever the number of stars.
     pub fn matches(&self, name: &str) -> bool {
-        let Some((first, last)) = self.stars else { return *name == *self.source };
         let (source, name) = (self.source.as_bytes(), name.as_bytes());
-        let (prefix, suffix) = (source.get(..first).unwrap_or_default(), source.get(last + 1..).unwrap_or_default());
+        if self.star == source.len() {
+            return name == source;
+        }
+        let between: usize = self.middle.iter().map(|piece| piece.text.len() + 1).sum();
+        let prefix = source.get(..self.star).unwrap_or_default();
+        let suffix = source.get(self.star + 1 + between..).unwrap_or_default();
         let rest = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(suffix));
         let Some(mut rest) = rest else { return false };
         self.middle.iter().all(|piece| match piece.end_in(rest) {
@@ -54,8 +59,7 @@ struct Piece {
 }
 
 impl Piece {
-    fn new(text: &str) -> Self {
-        let text = text.as_bytes();
+    fn new(text: &[u8]) -> Self {
         let mut piece = Self { text: text.into(), borders: Vec::with_capacity(text.len()) };
         let mut border = 0;
         for (index, &byte) in text.iter().enumerate() {
