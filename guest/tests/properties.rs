@@ -9,7 +9,7 @@ mod model;
 #[path = "model/native.rs"]
 mod native;
 
-use json::{Choices, Json, values};
+use json::{Choices, IGNORE_ANYWHERE, IGNORE_AT_TOP, values};
 use ladder::{CALLS, CONTENTS, Move, Said, ladders, moves};
 use loop_guard_guest::guard::{Call, Decision, Guard, Outcome, Status};
 use model::{agree, configs, hooks};
@@ -34,26 +34,15 @@ fn answers(guard: &mut Guard, moves: &[Move]) -> Vec<Said> {
     moves.iter().map(&mut answer).collect()
 }
 
-/// Names of members that `values` has none of, and that are not written in one way only.
-const IGNORED: [&str; 3] = ["id", "ü\\", "ü\""];
-
 /// How long the streak is after two calls, each with its arguments and its result.
-fn count(section: &str, calls: [[&str; 2]; 2]) -> u32 {
+fn count(config: &str, calls: [[&str; 2]; 2]) -> u32 {
     let mut guard = Guard::default();
-    assert_eq!(guard.configure(&format!(r#"{{"repeatToolReminder":{section}}}"#)), Ok(()));
+    assert_eq!(guard.configure(config), Ok(()));
     for [arguments, content] in calls {
         let call = Call { agent: Some("a".into()), id: "1".into(), name: "t".into(), arguments: arguments.into() };
         guard.post_execute(call, &Outcome { status: Status::Succeeded, content: content.into() });
     }
     guard.count("a")
-}
-
-/// A value, and one with members that do not count down to a depth; both spelled in any way.
-fn with_ignored(value: &Json, more: &Json, depth: usize, choices: &[u8], spelling: &[u8]) -> [String; 2] {
-    let mut spelling = Choices(spelling);
-    let shuffled = value.shuffled(&mut Choices(choices));
-    let other = shuffled.with_more(&IGNORED, more, depth, &mut Choices(choices));
-    [value.spell(&mut spelling), other.spell(&mut spelling)]
 }
 
 proptest! {
@@ -120,24 +109,22 @@ proptest! {
     fn b4_members_that_are_ignored_at_the_top_make_no_difference(
         value in values(), more in values(), change: Vec<u8>, choices: Vec<u8>, spelling: Vec<u8>
     ) {
-        let section = r#"{"tools":[{"match":"*","ignoreArguments":["id","ü\\","ü\""]}]}"#;
-        let [one, other] = with_ignored(&value, &more, 1, &choices, &spelling);
-        prop_assert_eq!(count(section, [[&one, ""], [&other, ""]]), 2, "of {} and {}", one, other);
-        let changed = value.changed(&mut Choices(&change));
-        let [_, other] = with_ignored(&changed, &more, 1, &choices, &spelling);
-        prop_assert_eq!(count(section, [[&one, ""], [&other, ""]]), 1, "of {} and {}", one, other);
+        let one = value.spell(&mut Choices(&spelling));
+        let other = value.spell_with_ignored(&more, 1, &choices, &spelling);
+        prop_assert_eq!(count(IGNORE_AT_TOP, [[&one, ""], [&other, ""]]), 2, "of {} and {}", one, other);
+        let other = value.changed(&mut Choices(&change)).spell_with_ignored(&more, 1, &choices, &spelling);
+        prop_assert_eq!(count(IGNORE_AT_TOP, [[&one, ""], [&other, ""]]), 1, "of {} and {}", one, other);
     }
 
     #[test]
     fn b1_members_of_results_that_are_ignored_make_no_difference(
         value in values(), more in values(), change: Vec<u8>, choices: Vec<u8>, spelling: Vec<u8>
     ) {
-        let section = r#"{"results":"compare","ignoreResultFields":["id","ü\\","ü\""]}"#;
-        let [one, other] = with_ignored(&value, &more, usize::MAX, &choices, &spelling);
-        prop_assert_eq!(count(section, [["", &one], ["", &other]]), 2, "of {} and {}", one, other);
-        let changed = value.changed(&mut Choices(&change));
-        let [_, other] = with_ignored(&changed, &more, usize::MAX, &choices, &spelling);
-        prop_assert_eq!(count(section, [["", &one], ["", &other]]), 1, "of {} and {}", one, other);
+        let one = value.spell(&mut Choices(&spelling));
+        let other = value.spell_with_ignored(&more, usize::MAX, &choices, &spelling);
+        prop_assert_eq!(count(IGNORE_ANYWHERE, [["", &one], ["", &other]]), 2, "of {} and {}", one, other);
+        let other = value.changed(&mut Choices(&change)).spell_with_ignored(&more, usize::MAX, &choices, &spelling);
+        prop_assert_eq!(count(IGNORE_ANYWHERE, [["", &one], ["", &other]]), 1, "of {} and {}", one, other);
     }
 
     #[test]

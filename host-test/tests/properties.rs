@@ -10,7 +10,7 @@ mod model;
 
 use std::sync::OnceLock;
 
-use json::{Choices, values};
+use json::{Choices, IGNORE_ANYWHERE, IGNORE_AT_TOP, values};
 use ladder::{CALLS, CONTENTS, Move, Said, ladders, moves};
 use loop_guard::{Component, ConfigureError, Decision, Guard, Outcome, Status, StepStart, ToolCall};
 use model::{AGENTS, Hook, Reply, Subject, TOOLS, VALUES, agree, configs, hooks};
@@ -123,6 +123,24 @@ proptest! {
         for (arguments, count) in [(&one, 1), (&other, 2), (&changed, 1)] {
             guard.post_execute(&call(arguments), &Outcome { status: Status::Failed, content: None }).unwrap();
             prop_assert_eq!(guard.count("main").unwrap(), count, "after {}", arguments);
+        }
+    }
+
+    #[test]
+    fn b1_b4_members_that_are_ignored_make_no_difference(
+        value in values(), more in values(), change: Vec<u8>, choices: Vec<u8>, spelling: Vec<u8>,
+    ) {
+        for (config, depth) in [(IGNORE_AT_TOP, 1), (IGNORE_ANYWHERE, usize::MAX)] {
+            let guard = guard(config);
+            let one = value.spell(&mut Choices(&spelling));
+            let same = value.spell_with_ignored(&more, depth, &choices, &spelling);
+            let changed = value.changed(&mut Choices(&change)).spell_with_ignored(&more, depth, &choices, &spelling);
+            for (text, count) in [(&one, 1), (&same, 2), (&changed, 1)] {
+                let (arguments, content) = if depth == 1 { (text.as_str(), "") } else { ("", text.as_str()) };
+                let call = ToolCall { agent: Some("main"), id: "", name: "t", arguments };
+                guard.post_execute(&call, &Outcome { status: Status::Failed, content: Some(content) }).unwrap();
+                prop_assert_eq!(guard.count("main").unwrap(), count, "after {}", text);
+            }
         }
     }
 

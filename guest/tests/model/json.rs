@@ -26,6 +26,14 @@ impl Choices<'_> {
     }
 }
 
+/// Names of members that `values` has none of, and configurations by which these do not count: at the top of arguments, and
+/// anywhere in results.
+const IGNORED: [&str; 3] = ["id", "ü\\", "ü\""];
+pub const IGNORE_AT_TOP: &str =
+    r#"{"repeatToolReminder":{"tools":[{"match":"*","ignoreArguments":["id","ü\\","ü\""]}]}}"#;
+pub const IGNORE_ANYWHERE: &str =
+    r#"{"repeatToolReminder":{"results":"compare","ignoreResultFields":["id","ü\\","ü\""]}}"#;
+
 impl Json {
     /// One of the many texts of this value.
     pub fn spell(&self, choices: &mut Choices<'_>) -> String {
@@ -77,19 +85,24 @@ impl Json {
         }
     }
 
-    /// The same value with more members in its objects, down to a depth; the outermost is at depth 1.
-    pub fn with_more(&self, names: &[&str], more: &Self, depth: usize, choices: &mut Choices<'_>) -> Self {
+    /// One of the many texts of this value with members that do not count in its objects, down to a depth; the outermost is at depth 1.
+    pub fn spell_with_ignored(&self, more: &Self, depth: usize, choices: &[u8], spelling: &[u8]) -> String {
+        let shuffled = self.shuffled(&mut Choices(choices));
+        shuffled.with_ignored(more, depth, &mut Choices(choices)).spell(&mut Choices(spelling))
+    }
+
+    fn with_ignored(&self, more: &Self, depth: usize, choices: &mut Choices<'_>) -> Self {
         match (self, depth.checked_sub(1)) {
             (Self::Array(elements), Some(below)) => {
-                Self::Array(elements.iter().map(|element| element.with_more(names, more, below, choices)).collect())
+                Self::Array(elements.iter().map(|element| element.with_ignored(more, below, choices)).collect())
             }
             (Self::Object(members), Some(below)) => {
                 let mut all = Vec::new();
                 for (name, value) in members {
-                    all.push((name.clone(), value.with_more(names, more, below, choices)));
+                    all.push((name.clone(), value.with_ignored(more, below, choices)));
                 }
                 for _ in 0..choices.next(4) {
-                    let name = names[choices.next(names.len())].to_owned();
+                    let name = IGNORED[choices.next(IGNORED.len())].to_owned();
                     all.insert(choices.next(all.len() + 1), (name, more.clone()));
                 }
                 Self::Object(all)
