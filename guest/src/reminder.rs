@@ -137,9 +137,11 @@ impl Step {
         Some(self.number)
     }
 
+    /// Takes a call whose outcome has come. Outcomes come in the order of the calls: those before it wait for no turn of theirs. They
+    /// enclose it, or will have no outcome.
     fn take_pending(&mut self, id: &KeyBuffer) -> Option<Pending> {
         let place = self.pending.iter().position(|pending| pending.id == *id)?;
-        Some(self.pending.remove(place))
+        self.pending.drain(..=place).last()
     }
 }
 
@@ -569,6 +571,27 @@ mod tests {
         assert_eq!([4, 5, 6].map(|id| before(&mut guard, id, "t")), [true, true, false]);
         guard.step("a", 1, 3, false);
         assert!(before(&mut guard, 7, "t") && before(&mut guard, 8, "u") && before(&mut guard, 9, "t"));
+    }
+
+    #[test]
+    fn b2_a_call_that_encloses_others_does_not_come_between_them() {
+        let mut guard = guard(r#"{"denyAt":3}"#);
+        guard.step("a", 1, 1, false);
+        let before = |guard: &mut Guard, id: &str, tool: &str| {
+            guard.pre_execute(Call { id: id.to_owned(), ..call(tool, "{}") }) == Decision::Allow
+        };
+        assert!(before(&mut guard, "outer", "code"));
+        let mut allowed = Vec::new();
+        for id in ["1", "2", "3", "4"] {
+            allowed.push(before(&mut guard, id, "grep"));
+            let outcome = Outcome { status: Succeeded, content: String::new() };
+            guard.post_execute(Call { id: id.to_owned(), ..call("grep", "{}") }, &outcome);
+        }
+        assert_eq!(allowed, [true, true, false, false]);
+        // It counts when its own outcome has come.
+        let outcome = Outcome { status: Succeeded, content: String::new() };
+        guard.post_execute(Call { id: "outer".to_owned(), ..call("code", "{}") }, &outcome);
+        assert_eq!(guard.count("a"), 1);
     }
 
     #[test]
