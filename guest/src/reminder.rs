@@ -8,7 +8,7 @@ use crate::persist::{Persist, Sink, Source, persist};
 use crate::preview::preview;
 use crate::recent::{RecentCalls, Ticket};
 use crate::stats::Stats;
-use crate::streak::{Repetition, Streaks, Unit};
+use crate::streak::{Repetition, Siblings, Streaks, Unit};
 use crate::texts::Tone;
 
 /// A text for the model, to be appended after all results of the step (R14).
@@ -60,7 +60,7 @@ const MOST: usize = 64;
 #[derive(Debug, Default)]
 pub struct Chain {
     streaks: Streaks,
-    /// The text of the last call, for as long as it is recent.
+    /// The text of the call of the last unit, for as long as it is recent.
     text: Option<Ticket>,
     /// What is kept of the step at hand, where that matters.
     step: Option<Box<Step>>,
@@ -69,8 +69,8 @@ pub struct Chain {
 /// What is kept of a step.
 #[derive(Debug, Default)]
 struct Step {
-    /// Its number among the steps of the agent.
-    number: u32,
+    /// Those of its units, made last, that have no order (B5).
+    siblings: Siblings,
     /// The calls whose outcome has not come, in their order (B2).
     pending: Vec<Pending>,
     /// The calls that have been counted, and are to count once (B5).
@@ -114,34 +114,34 @@ impl Persist for Chain {
 
 impl Persist for Step {
     fn write(&self, sink: &mut Sink) {
-        self.number.write(sink);
+        self.siblings.write(sink);
         sink.list(&self.pending);
         sink.list(&self.counted);
     }
 
     fn read(source: &mut Source<'_>) -> Self {
-        Self { number: Persist::read(source), pending: source.list(MOST), counted: source.list(MOST) }
+        Self { siblings: Persist::read(source), pending: source.list(MOST), counted: source.list(MOST) }
     }
 }
 
 impl Step {
-    /// Counts a call, unless an equal one has been counted (B5), and gives the number of the step.
-    fn count(&mut self, call: &Key) -> Option<u32> {
+    /// Whether a call is the first of its equals (B5).
+    fn is_first(&mut self, call: &Key) -> bool {
         if self.counted.contains(call) {
-            return None;
+            return false;
         }
         if self.counted.len() == MOST {
             self.counted.remove(0);
         }
         self.counted.push(call.clone());
-        Some(self.number)
+        true
     }
 
     /// Takes a call whose outcome has come. Outcomes come in the order of the calls: those before it wait for no turn of theirs. They
     /// enclose it, or will have no outcome.
     fn take_pending(&mut self, id: &KeyBuffer) -> Option<Pending> {
         let place = self.pending.iter().position(|pending| pending.id == *id)?;
-        self.pending.drain(..=place).last()
+        self.pending.drain(..=place).next_back()
     }
 }
 
@@ -154,7 +154,7 @@ impl Chain {
     /// A step begins: what the one before still waited for is given up (B2), and calls count anew (B5).
     pub fn begin_step(&mut self) {
         if let Some(step) = &mut self.step {
-            step.number = step.number.wrapping_add(1);
+            step.siblings.clear();
             step.pending.clear();
             step.counted.clear();
         }
@@ -164,6 +164,9 @@ impl Chain {
     pub fn reset(&mut self) {
         self.streaks = Streaks::default();
         self.text = None;
+        if let Some(step) = &mut self.step {
+            step.siblings.clear();
+        }
     }
 
     /// A call was decided about, and its outcome is waited for.
@@ -198,17 +201,17 @@ impl Chain {
         let mut streaks = self.streaks.without_outcomes();
         let nothing = Step::default();
         let step = self.step.as_deref().unwrap_or(&nothing);
-        let mut seen: Vec<_> = step.counted.iter().collect();
+        let (mut siblings, mut seen) = (step.siblings.without_outcomes(), step.counted.iter().collect::<Vec<_>>());
         let pending = step.pending.iter().map(|pending| (&pending.call, pending.once));
         for (call, once) in pending.chain([(call, once)]) {
-            if once && seen.contains(&call) {
-                continue;
-            }
-            if once {
+            let unit = Unit { call: call.clone(), outcome: None };
+            if !once {
+                siblings.clear();
+                streaks.extend(unit, max_period);
+            } else if !seen.contains(&call) {
                 seen.push(call);
+                siblings.extend(&mut streaks, unit, max_period);
             }
-            let unordered_in = once.then_some(step.number);
-            streaks.extend(Unit { call: call.clone(), outcome: None, unordered_in }, max_period);
         }
         streaks
     }
@@ -264,9 +267,11 @@ pub fn foresee(
     let once = settings.siblings_once;
     let (mut rung, mut number) = (Rung::Allow, 0);
     if settings.has_rungs() {
-        for repetition in chain.with_pending(&call, once, config.max_period()).of_calls() {
+        let streaks = chain.with_pending(&call, once, config.max_period());
+        for repetition in streaks.of_calls() {
             let due = settings.rung(repetition.laps());
-            if due > rung {
+            // One that will not count, for an equal one has, goes on with a streak only if that did.
+            if due > rung && streaks.has(&call, repetition.period) {
                 (rung, number) = (due, repetition.current_lap());
             }
         }
@@ -295,20 +300,33 @@ pub fn observe(
         Some((call, text)) => (call, Some(text)),
         None => (chain.streaks.key(reader.identify(settings, &tool, &arguments)), None),
     };
-    let unordered_in = match settings.siblings_once {
-        true => Some(chain.step.get_or_insert_default().count(&call)?),
-        false => None,
-    };
+    if settings.siblings_once && !chain.step.get_or_insert_default().is_first(&call) {
+        return None;
+    }
     let denied = outcome.status == Status::Denied && pending.is_some_and(|pending| pending.denied);
     let outcome = settings.compare_results.then(|| chain.outcome(&call, denied, reader.outcome(settings, outcome)));
-    chain.streaks.extend(Unit { call, outcome: outcome.flatten(), unordered_in }, config.max_period());
+    let unit = Unit { call, outcome: outcome.flatten() };
+    let is_last = match &mut chain.step {
+        Some(step) if settings.siblings_once => {
+            let call = unit.call.clone();
+            step.siblings.extend(&mut chain.streaks, unit, config.max_period());
+            chain.streaks.last().is_some_and(|last| last.call == call)
+        }
+        step => {
+            if let Some(step) = step {
+                step.siblings.clear();
+            }
+            chain.streaks.extend(unit, config.max_period());
+            true
+        }
+    };
     let notice = match look(settings, &chain.streaks, stats) {
         Some((streak, tone)) => {
             Some(notice(config, tone, streak, &chain.streaks, &mut reader.canonicalizer, &tool, &arguments))
         }
         None => None,
     };
-    chain.text = text.or_else(|| reader.recent.keep(&tool, arguments));
+    chain.text = text.or_else(|| reader.recent.keep(&tool, arguments)).filter(|_| is_last);
     notice
 }
 
@@ -686,6 +704,21 @@ mod tests {
             }
         }
         assert_eq!(summaries, [(2, "A → B × 3".to_owned())]);
+    }
+
+    #[test]
+    fn b5_one_that_will_not_count_is_judged_by_its_own_streak() {
+        let mut guard = guard(r#"{"denyAt":3,"thresholds":[20],"tools":[{"match":"A","siblings":"once"}]}"#);
+        guard.step("a", 1, 1, false);
+        let answers = ["A", "B", "B", "B", "A"].map(|tool| run(&mut guard, tool, "{}", "").0 == Decision::Allow);
+        assert_eq!(answers, [true, true, true, false, true]);
+        let mut guard = self::guard(r#"{"denyAt":3,"siblings":"once"}"#);
+        let mut answers = Vec::new();
+        for step in 1..4 {
+            guard.step("a", 1, step, false);
+            answers.extend([(); 3].map(|()| run(&mut guard, "A", "{}", "").0 == Decision::Allow));
+        }
+        assert_eq!(answers, [true, true, true, true, true, true, false, false, false]);
     }
 
     #[test]

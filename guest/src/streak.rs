@@ -32,17 +32,19 @@ pub struct Unit {
     pub call: Key,
     /// What tells its outcome from others; none if it does not count.
     pub outcome: Option<Key>,
-    /// The step in which it counted, where the order within a step has no meaning (B5).
-    pub unordered_in: Option<u32>,
 }
 
-persist!(Unit { call, outcome, unordered_in });
+persist!(Unit { call, outcome });
 
 impl Unit {
     /// Whether another one is the same, as a call alone and with its outcome.
     fn equals(&self, other: &Self) -> [bool; 2] {
         let same = self.call == other.call;
         [same, same && self.outcome == other.outcome]
+    }
+
+    fn without_outcome(&self) -> Self {
+        Self { call: self.call.clone(), outcome: None }
     }
 }
 
@@ -100,6 +102,11 @@ impl Streaks {
         self.of_results().reduce(|one, other| if other.laps() > one.laps() { other } else { one })
     }
 
+    /// Whether a call is one of the last units, as many as a period has.
+    pub fn has(&self, call: &Key, period: usize) -> bool {
+        self.last.iter().rev().take(period).any(|unit| unit.call == *call)
+    }
+
     /// The last unit whose call is this one, if it is among those that are remembered.
     pub fn last_of(&self, call: &Key) -> Option<&Unit> {
         self.last.iter().rev().find(|unit| unit.call == *call)
@@ -119,15 +126,12 @@ impl Streaks {
 
     /// The same, of calls alone.
     pub fn without_outcomes(&self) -> Self {
-        let last = self.last.iter().map(|unit| Unit { outcome: None, ..unit.clone() }).collect();
+        let last = self.last.iter().map(Unit::without_outcome).collect();
         Self { last, matched: self.matched.iter().map(|matched| [matched[CALLS]; 2]).collect() }
     }
 
     /// A unit is made.
     pub fn extend(&mut self, unit: Unit, max_period: usize) {
-        if unit.unordered_in.is_some() {
-            self.reorder_for(&unit, max_period);
-        }
         self.matched.resize(max_period, [0; 2]);
         let mut before = self.last.iter().rev();
         for matched in &mut self.matched {
@@ -151,40 +155,76 @@ impl Streaks {
         self.repetitions(RESULTS)
     }
 
-    /// The calls of a step that was answered as a whole have no order: where a unit is not the one that would go on with the longest
-    /// streak, and equals a sibling of that one which has not had its turn, the two change places.
-    fn reorder_for(&mut self, unit: &Unit, max_period: usize) {
-        let end = self.last.len();
-        // Longer ones go on with more units.
-        let streaks: Vec<_> = (2..=max_period.min(end)).rev().map(|period| (self.units(period), period)).collect();
-        let goes_on = |expected: &Unit| expected.equals(unit)[RESULTS];
-        let plain = self.last().filter(|last| goes_on(last)).map_or(0, |_| self.units(1).saturating_add(1));
-        let Some(&(units, period)) = streaks.iter().max_by_key(|(units, _)| *units) else { return };
-        if units < plain {
-            return;
+    /// The same after more units, which are made in the order that goes on with a cycle of this period; those that do not, in
+    /// the order that they have.
+    fn after(&self, units: &[Unit], period: usize, max_period: usize) -> Self {
+        let (mut streaks, mut rest) = (self.clone(), units.to_vec());
+        while !rest.is_empty() {
+            let expected = streaks.last.len().checked_sub(period).and_then(|place| streaks.last.get(place));
+            let goes_on = |expected: &Unit| rest.iter().position(|unit| unit.equals(expected)[RESULTS]);
+            let place = expected.and_then(goes_on).unwrap_or_default();
+            streaks.extend(rest.remove(place), max_period);
         }
-        let Some(window) = self.last.get_mut(end - period..) else { return };
-        let Some(expected) = window.first() else { return };
-        if goes_on(expected) || expected.unordered_in.is_none() {
-            return;
-        }
-        let step = expected.unordered_in;
-        let sibling = window.iter().position(|sibling| sibling.unordered_in == step && goes_on(sibling));
-        if let Some(sibling) = sibling {
-            window.swap(0, sibling);
-        }
+        streaks
     }
 
-    /// How many of the last units a period explains, with their results: those that match, and the first lap.
-    fn units(&self, period: usize) -> u32 {
-        let place = period.checked_sub(1);
-        let matched = place.and_then(|place| self.matched.get(place)).map_or(0, |matched| matched[RESULTS]);
-        matched.saturating_add(length(period))
+    fn laps(&self) -> u32 {
+        self.longest().map(Repetition::laps).unwrap_or_default()
     }
 
     /// The streaks, the shortest period first.
     fn repetitions(&self, kind: usize) -> Repetitions<'_> {
         Repetitions { matched: &self.matched, kind, period: 0, explained: 0 }
+    }
+}
+
+/// The units of a step that have no order (B5).
+#[derive(Debug, Clone, Default)]
+pub struct Siblings {
+    /// The streaks before them.
+    before: Streaks,
+    units: Vec<Unit>,
+}
+
+/// So many are put in order.
+const MOST_SIBLINGS: usize = 64;
+
+impl Siblings {
+    /// One more is made: all of them are put in the order in which the longest streak has the most laps; of several, that in which they came.
+    pub fn extend(&mut self, streaks: &mut Streaks, unit: Unit, max_period: usize) {
+        if self.units.is_empty() || self.units.len() == MOST_SIBLINGS {
+            *self = Self { before: streaks.clone(), units: Vec::new() };
+        }
+        self.units.push(unit);
+        *streaks = self.before.after(&self.units, usize::MAX, max_period);
+        for period in 2..=max_period {
+            let other = self.before.after(&self.units, period, max_period);
+            if other.laps() > streaks.laps() {
+                *streaks = other;
+            }
+        }
+    }
+
+    /// What comes next has its place behind them.
+    pub fn clear(&mut self) {
+        self.units.clear();
+    }
+
+    /// The same, of calls alone.
+    pub fn without_outcomes(&self) -> Self {
+        let units = self.units.iter().map(Unit::without_outcome).collect();
+        Self { before: self.before.without_outcomes(), units }
+    }
+}
+
+impl Persist for Siblings {
+    fn write(&self, sink: &mut Sink) {
+        self.before.write(sink);
+        sink.list(&self.units);
+    }
+
+    fn read(source: &mut Source<'_>) -> Self {
+        Self { before: Persist::read(source), units: source.list(MOST_SIBLINGS) }
     }
 }
 
@@ -224,12 +264,12 @@ fn length(period: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Streaks, Unit};
+    use super::{Siblings, Streaks, Unit};
     use crate::canonical::{Canonicalizer, Omitted};
 
     fn unit(name: char) -> Unit {
         let call = Canonicalizer::default().call(&name.to_string(), "{}", Omitted::Nothing).to_key();
-        Unit { call, outcome: None, unordered_in: None }
+        Unit { call, outcome: None }
     }
 
     /// The repetitions after each of some calls, as (period, units).
@@ -318,19 +358,28 @@ mod tests {
 
     #[test]
     fn b5_the_calls_of_a_step_have_no_order() {
-        let after = |steps: &[&str], max_period| {
-            let mut streaks = Streaks::default();
-            for (step, names) in steps.iter().enumerate() {
-                for name in names.chars() {
-                    streaks.extend(Unit { unordered_in: u32::try_from(step).ok(), ..unit(name) }, max_period);
+        let after = |steps: &str, max_period| {
+            let (mut streaks, mut siblings) = (Streaks::default(), Siblings::default());
+            for step in steps.split(' ') {
+                siblings.clear();
+                for name in step.chars() {
+                    siblings.extend(&mut streaks, unit(name), max_period);
                 }
             }
             streaks.of_results().map(|repetition| (repetition.period, repetition.units)).collect::<Vec<_>>()
         };
-        assert_eq!(after(&["AB", "BA", "AB"], 2), [(1, 1), (2, 6)]);
-        assert_eq!(after(&["AB", "AB", "BA", "AB"], 2), [(1, 1), (2, 8)]);
-        assert_eq!(after(&["ABC", "BCA", "CAB"], 3), [(1, 1), (3, 9)]);
-        assert_eq!(after(&["A", "B", "B", "A"], 2), [(1, 1)], "they are of different steps");
-        assert_eq!(after(&["AB", "AC"], 2), [(1, 1)]);
+        for max_period in [2, 3, 8] {
+            assert_eq!(after("AB BA AB", max_period), [(1, 1), (2, 6)]);
+            assert_eq!(after("AB AB BA AB", max_period), [(1, 1), (2, 8)]);
+            assert_eq!(after("X AB BA AB", max_period), [(1, 1), (2, 6)]);
+            assert_eq!(after("X Y Z AB BA AB BA", max_period), [(1, 1), (2, 8)]);
+            assert_eq!(after("AB B B", max_period), [(1, 3)]);
+            assert_eq!(after("AB AC", max_period).first(), Some(&(1, 1)));
+        }
+        assert_eq!(after("ABC BCA CAB", 3), [(1, 1), (3, 9)]);
+        assert_eq!(after("X Y Z W ABC BCA CAB ACB", 8), [(1, 1), (3, 12)]);
+        assert_eq!(after("A B B A", 2), [(1, 1)], "they are of different steps");
+        // Neither order of the third step makes three laps of it.
+        assert_eq!(after("B A BA A B", 2), [(1, 1)]);
     }
 }

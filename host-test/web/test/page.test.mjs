@@ -415,7 +415,7 @@ test('every recorded session is answered as the command answers it', async () =>
 test('scripted sessions are answered in the page as everywhere', async (t) => {
   const { page, faults } = await visit()
   const sessions = JSON.parse(readFileSync(here('../../build/sessions.json'), 'utf8'))
-  assert.ok(sessions.length >= 115, `${sessions.length} sessions`)
+  assert.ok(sessions.length >= 117, `${sessions.length} sessions`)
   const replay = readFileSync(here('../../js/test/scripts.mjs'), 'utf8').replace(
     'export function replay',
     'function replay',
