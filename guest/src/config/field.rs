@@ -60,11 +60,6 @@ impl<'a> Given<'a> {
     pub fn place(&self, field: &str) -> Option<&Place<'a>> {
         self.0.iter().find(|(name, _)| *name == field).map(|(_, place)| place)
     }
-
-    /// The fields that are given.
-    pub fn names(&self) -> Vec<&'static str> {
-        self.0.iter().map(|(name, _)| *name).collect()
-    }
 }
 
 impl<'a> Field<'a> {
@@ -109,11 +104,19 @@ pub fn write(fields: Vec<Field<'_>>, defaults: Vec<Field<'_>>) -> Object {
     object
 }
 
-/// Writes the fields that are given.
-pub fn write_given(fields: Vec<Field<'_>>, given: &[&str]) -> Object {
+/// The names of the fields that differ from those of another section of this kind.
+pub fn differing(fields: Vec<Field<'_>>, others: Vec<Field<'_>>) -> Vec<&'static str> {
+    let differs = |(mut field, mut other): (Field<'_>, Field<'_>)| {
+        (field.value.json() != other.value.json()).then_some(field.name)
+    };
+    fields.into_iter().zip(others).filter_map(differs).collect()
+}
+
+/// Writes some of the fields.
+pub fn write_some(fields: Vec<Field<'_>>, names: &[&str]) -> Object {
     let mut object = Object::default();
     for mut field in fields {
-        if let Some(value) = field.value.json().filter(|_| given.contains(&field.name)) {
+        if let Some(value) = field.value.json().filter(|_| names.contains(&field.name)) {
             object.push(field.name, &value);
         }
     }
@@ -187,7 +190,7 @@ impl Value<'_> {
             Self::Entries(entries) => json::list(&mut entries.iter().map(Entry::json)),
             Self::Object(fields) => {
                 let names: Vec<_> = fields.iter().map(|field| field.name).collect();
-                write_given(std::mem::take(fields), &names).finish()
+                write_some(std::mem::take(fields), &names).finish()
             }
             Self::Section(section) => section.json(),
         })

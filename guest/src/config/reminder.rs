@@ -34,8 +34,8 @@ pub struct ReminderConfig {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Entry {
     pattern: Pattern,
-    /// The fields that it gives.
-    given: Vec<&'static str>,
+    /// The fields in which it differs from the section: only these are told, so that what is written out makes no difference.
+    own: Vec<&'static str>,
     /// All settings, what the entry leaves out being that of the section.
     pub settings: Settings,
 }
@@ -187,12 +187,16 @@ impl Entry {
         if given.place("match").is_none() && place.is_object() {
             place.reject(r#"needs "match", a pattern for names of tools"#);
         }
-        Some(Self { pattern: pattern?, given: given.names(), settings })
+        let own = field::differing(
+            Self::fields(&mut pattern, &mut settings),
+            Self::fields(&mut None, &mut section.clone()),
+        );
+        Some(Self { pattern: pattern?, own, settings })
     }
 
     pub(super) fn json(&self) -> String {
         let (mut pattern, mut settings) = (Some(self.pattern.clone()), self.settings.clone());
-        field::write_given(Self::fields(&mut pattern, &mut settings), &self.given).finish()
+        field::write_some(Self::fields(&mut pattern, &mut settings), &self.own).finish()
     }
 }
 
