@@ -187,10 +187,8 @@ impl Entry {
         if given.place("match").is_none() && place.is_object() {
             place.reject(r#"needs "match", a pattern for names of tools"#);
         }
-        let own = field::differing(
-            Self::fields(&mut pattern, &mut settings),
-            Self::fields(&mut None, &mut section.clone()),
-        );
+        let own =
+            field::differing(Self::fields(&mut pattern, &mut settings), Self::fields(&mut None, &mut section.clone()));
         Some(Self { pattern: pattern?, own, settings })
     }
 
