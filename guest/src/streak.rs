@@ -264,6 +264,8 @@ fn length(period: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::Strategy as _;
+
     use super::{Siblings, Streaks, Unit};
     use crate::canonical::{Canonicalizer, Omitted};
 
@@ -353,6 +355,31 @@ mod tests {
                 }
             }
             proptest::prop_assert_eq!(last(&calls, max_period), expected);
+        }
+
+        #[test]
+        fn b5_no_order_of_a_step_makes_more_laps(
+            before in "[ABCD]{0,12}", step in proptest::sample::subsequence(vec!['A', 'B', 'C', 'D', 'E'], 1..=5).prop_shuffle(),
+            max_period in 1_usize..=8,
+        ) {
+            let mut streaks = Streaks::default();
+            before.chars().for_each(|name| streaks.extend(unit(name), max_period));
+            // Naively: of all orders, the most laps.
+            let mut expected = 0;
+            let mut orders = vec![(streaks.clone(), step.clone())];
+            while let Some((made, left)) = orders.pop() {
+                if left.is_empty() {
+                    expected = expected.max(made.laps());
+                }
+                for place in 0..left.len() {
+                    let (mut made, mut left) = (made.clone(), left.clone());
+                    made.extend(unit(left.remove(place)), max_period);
+                    orders.push((made, left));
+                }
+            }
+            let mut siblings = Siblings::default();
+            step.iter().for_each(|name| siblings.extend(&mut streaks, unit(*name), max_period));
+            proptest::prop_assert_eq!(streaks.laps(), expected);
         }
     }
 

@@ -10,28 +10,33 @@ mod model;
 mod native;
 
 use json::{Choices, IGNORE_ANYWHERE, IGNORE_AT_TOP, values};
-use ladder::{CALLS, CONTENTS, Move, Said, ladders, moves};
+use ladder::{Guarded, Session, ladders, moves};
 use loop_guard_guest::guard::{Call, Decision, Guard, Outcome, Status};
 use model::{agree, configs, hooks};
 use proptest::prelude::*;
 
-/// What the guard says of each move.
-fn answers(guard: &mut Guard, moves: &[Move]) -> Vec<Said> {
-    let mut answer = |next: &Move| {
-        let Move::Call { call, content } = *next else {
-            guard.step("a", 1, 1, true);
-            return Said::default();
-        };
-        let call = Call { agent: Some("a".into()), id: "1".into(), name: CALLS[call].into(), arguments: String::new() };
-        let (before, status) = match guard.pre_execute(call.clone()) {
-            Decision::Allow => (None, Status::Succeeded),
-            Decision::Ask(reason) => (Some(("ask", reason)), Status::Succeeded),
-            Decision::Deny(reason) => (Some(("deny", reason)), Status::Denied),
-        };
-        let notices = guard.post_execute(call, &Outcome { status, content: CONTENTS[content].to_owned() });
-        Said { before, after: notices.into_iter().map(|notice| notice.summary).collect() }
-    };
-    moves.iter().map(&mut answer).collect()
+impl Guarded for Guard {
+    fn step(&mut self, prompted: bool) {
+        Guard::step(self, "a", 1, 1, prompted);
+    }
+
+    fn pre(&mut self, id: &str, tool: &str) -> Option<(&'static str, String)> {
+        match self.pre_execute(bare(id, tool)) {
+            Decision::Allow => None,
+            Decision::Ask(reason) => Some(("ask", reason)),
+            Decision::Deny(reason) => Some(("deny", reason)),
+        }
+    }
+
+    fn post(&mut self, id: &str, tool: &str, denied: bool, content: &str) -> Vec<String> {
+        let status = if denied { Status::Denied } else { Status::Succeeded };
+        let notices = self.post_execute(bare(id, tool), &Outcome { status, content: content.to_owned() });
+        notices.into_iter().map(|notice| notice.summary).collect()
+    }
+}
+
+fn bare(id: &str, tool: &str) -> Call {
+    Call { agent: Some("a".to_owned()), id: id.to_owned(), name: tool.to_owned(), arguments: String::new() }
 }
 
 /// How long the streak is after two calls, each with its arguments and its result.
@@ -45,6 +50,13 @@ fn count(config: &str, calls: [[&str; 2]; 2]) -> u32 {
     guard.count("a")
 }
 
+/// A part of a text, and what it says of the second call of `say {tool}` with arguments that are no JSON.
+fn part() -> impl Strategy<Value = (String, String)> {
+    let filled = [("{{", "{"), ("}", "}"), ("{tool}", "say {tool}"), ("{count}", "2"), ("{arguments}", r#""[{{] ""#)];
+    let filled = prop::sample::select(filled.to_vec()).prop_map(|(text, said)| (text.to_owned(), said.to_owned()));
+    prop_oneof![filled, "[^{]{0,3}".prop_map(|text| (text.clone(), text))]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
@@ -56,26 +68,27 @@ proptest! {
     }
 
     #[test]
-    fn b1_b2_b3_any_sequence_of_calls_is_answered_as_the_ladder_has_it(ladder in ladders(), moves in moves()) {
+    fn b1_b2_b3_b5_any_sequence_of_calls_is_answered_as_the_ladder_has_it(ladder in ladders(), moves in moves()) {
         let mut guard = Guard::default();
         prop_assert_eq!(guard.configure(&ladder.json()), Ok(()));
-        prop_assert_eq!(answers(&mut guard, &moves), ladder.answers(&moves));
+        let expected = Session::default().answers(&mut ladder::Model::new(ladder), &moves);
+        prop_assert_eq!(Session::default().answers(&mut guard, &moves), expected);
     }
 
     #[test]
     fn b8_a_guard_goes_on_from_a_snapshot_as_if_nothing_had_happened(
         ladder in ladders(), first in moves(), second in moves()
     ) {
-        let mut guard = Guard::default();
+        let (mut guard, mut session) = (Guard::default(), Session::default());
         prop_assert_eq!(guard.configure(&ladder.json()), Ok(()));
-        answers(&mut guard, &first);
+        session.answers(&mut guard, &first);
         let snapshot = guard.snapshot();
         let mut other = Guard::default();
         prop_assert!(other.restore(&snapshot).is_err() || guard.describe() == other.describe());
         prop_assert_eq!(other.configure(&ladder.json()), Ok(()));
         prop_assert_eq!(other.restore(&snapshot), Ok(()));
         prop_assert_eq!(other.snapshot(), snapshot);
-        prop_assert_eq!(answers(&mut other, &second), answers(&mut guard, &second));
+        prop_assert_eq!(session.clone().answers(&mut other, &second), session.answers(&mut guard, &second));
         prop_assert_eq!(other.stats(), guard.stats());
     }
 
@@ -125,6 +138,19 @@ proptest! {
         prop_assert_eq!(count(IGNORE_ANYWHERE, [["", &one], ["", &other]]), 2, "of {} and {}", one, other);
         let other = value.changed(&mut Choices(&change)).spell_with_ignored(&more, usize::MAX, &choices, &spelling);
         prop_assert_eq!(count(IGNORE_ANYWHERE, [["", &one], ["", &other]]), 1, "of {} and {}", one, other);
+    }
+
+    #[test]
+    fn b10_texts_of_ones_own_say_what_they_are_written_to_say(parts in prop::collection::vec(part(), 0..6)) {
+        let (texts, said): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        let mut guard = Guard::default();
+        let text = serde_json::Value::from(texts.concat());
+        let config = format!(r#"{{"repeatToolReminder":{{"thresholds":[2],"texts":{{"gentle":{text}}}}}}}"#);
+        prop_assert_eq!(guard.configure(&config), Ok(()));
+        let call = Call { arguments: "[{{] ".into(), ..bare("2", "say {tool}") };
+        guard.post_execute(call.clone(), &Outcome { status: Status::Failed, content: String::new() });
+        let notices = guard.post_execute(call, &Outcome { status: Status::Failed, content: String::new() });
+        prop_assert_eq!(notices.into_iter().map(|notice| notice.text).collect::<Vec<_>>(), [said.concat()]);
     }
 
     #[test]

@@ -11,9 +11,9 @@ mod model;
 use std::sync::OnceLock;
 
 use json::{Choices, IGNORE_ANYWHERE, IGNORE_AT_TOP, values};
-use ladder::{CALLS, CONTENTS, Move, Said, ladders, moves};
+use ladder::{Guarded, Session, ladders, moves};
 use loop_guard::{Component, ConfigureError, Decision, Guard, Outcome, Status, StepStart, ToolCall};
-use model::{AGENTS, Hook, Reply, Subject, TOOLS, VALUES, agree, configs, hooks};
+use model::{AGENTS, Hook, Reply, Stats, Subject, TOOLS, VALUES, agree, configs, hooks};
 use proptest::prelude::*;
 
 fn guard(config: &str) -> Guard {
@@ -57,25 +57,43 @@ impl Subject for Guard {
     fn count(&mut self, agent: &str) -> u32 {
         Guard::count(self, agent).unwrap()
     }
+
+    fn stats(&mut self) -> Vec<Stats> {
+        let stats = |stat: loop_guard::AgentStats| Stats {
+            agent: stat.agent,
+            calls: stat.calls,
+            notices: stat.notices,
+            asks: stat.asks,
+            denials: stat.denials,
+            longest: stat.longest,
+            summary: stat.summary,
+        };
+        Guard::stats(self).unwrap().into_iter().map(stats).collect()
+    }
 }
 
-/// What the guard says of each move.
-fn answers(guard: &Guard, moves: &[Move]) -> Vec<Said> {
-    let answer = |next: &Move| {
-        let Move::Call { call, content } = *next else {
-            guard.step(&StepStart { agent: "a", turn: 1, step: 1, prompted: true }).unwrap();
-            return Said::default();
-        };
-        let call = ToolCall { agent: Some("a"), id: "1", name: CALLS[call], arguments: "" };
-        let (before, status) = match guard.pre_execute(&call).unwrap() {
-            Decision::Allow => (None, Status::Succeeded),
-            Decision::Ask(reason) => (Some(("ask", reason)), Status::Succeeded),
-            Decision::Deny(reason) => (Some(("deny", reason)), Status::Denied),
-        };
-        let notices = guard.post_execute(&call, &Outcome { status, content: Some(CONTENTS[content]) }).unwrap();
-        Said { before, after: notices.into_iter().map(|notice| notice.summary).collect() }
-    };
-    moves.iter().map(answer).collect()
+impl Guarded for Guard {
+    fn step(&mut self, prompted: bool) {
+        Guard::step(self, &StepStart { agent: "a", turn: 1, step: 1, prompted }).unwrap();
+    }
+
+    fn pre(&mut self, id: &str, tool: &str) -> Option<(&'static str, String)> {
+        match self.pre_execute(&bare(id, tool)).unwrap() {
+            Decision::Allow => None,
+            Decision::Ask(reason) => Some(("ask", reason)),
+            Decision::Deny(reason) => Some(("deny", reason)),
+        }
+    }
+
+    fn post(&mut self, id: &str, tool: &str, denied: bool, content: &str) -> Vec<String> {
+        let status = if denied { Status::Denied } else { Status::Succeeded };
+        let notices = self.post_execute(&bare(id, tool), &Outcome { status, content: Some(content) }).unwrap();
+        notices.into_iter().map(|notice| notice.summary).collect()
+    }
+}
+
+fn bare<'a>(id: &'a str, name: &'a str) -> ToolCall<'a> {
+    ToolCall { agent: Some("a"), id, name, arguments: "" }
 }
 
 /// Text of every kind: words, JSON cut anywhere, and arbitrary characters.
@@ -100,15 +118,16 @@ proptest! {
     }
 
     #[test]
-    fn b1_b2_b3_b8_any_sequence_of_calls_is_answered_as_the_ladder_has_it_with_a_restart_in_between(
+    fn b1_b2_b3_b5_b8_any_sequence_of_calls_is_answered_as_the_ladder_has_it_with_a_restart_in_between(
         ladder in ladders(), first in moves(), second in moves(),
     ) {
-        let before = guard(&ladder.json());
-        let mut said = answers(&before, &first);
-        let after = guard(&ladder.json());
+        let (mut before, mut after) = (guard(&ladder.json()), guard(&ladder.json()));
+        let mut session = Session::default();
+        let mut said = session.answers(&mut before, &first);
         after.restore(&before.snapshot().unwrap()).unwrap();
-        said.extend(answers(&after, &second));
-        prop_assert_eq!(said, ladder.answers(&[first, second].concat()));
+        said.extend(session.answers(&mut after, &second));
+        let expected = Session::default().answers(&mut ladder::Model::new(ladder), &[first, second].concat());
+        prop_assert_eq!(said, expected);
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod native;
 use libfuzzer_sys::arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use loop_guard_guest::guard::Guard;
-use model::{AGENTS, Config, Hook, TOOLS, VALUES};
+use model::{AGENTS, Config, Failures, Hook, TOOLS, VALUES};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut choices = Unstructured::new(bytes);
@@ -38,16 +38,25 @@ fn config(choices: &mut Unstructured) -> Result<Config> {
     if thresholds.is_empty() {
         thresholds.push(2);
     }
-    let limit = |choices: &mut Unstructured| match choices.int_in_range(0..=3)? {
-        3 => Ok(None),
-        limit => Ok(Some(limit)),
+    let limit = |choices: &mut Unstructured| Ok(choices.int_in_range(0..=5)?).map(|limit| (limit < 5).then_some(limit));
+    let mut limits = || TOOLS.iter().map(|_| limit(choices)).collect::<Result<_>>();
+    let limits = [limits()?, limits()?, limits()?];
+    let totals = [limit(choices)?, limit(choices)?, limit(choices)?];
+    let failures = if choices.arbitrary()? {
+        let (threshold, every) = (choices.int_in_range(2..=3)?, choices.int_in_range(0..=2)?);
+        Some(Failures { threshold, every, count_denied: choices.arbitrary()? })
+    } else {
+        None
     };
     Ok(Config {
         thresholds,
         exclude_poll: choices.arbitrary()?,
-        limits: TOOLS.iter().map(|_| limit(choices)).collect::<Result<_>>()?,
+        limits,
+        totals,
         ask: choices.arbitrary()?,
         max_agents: choices.int_in_range(1..=5)?,
+        failures,
+        observe: choices.ratio(1, 5)?,
     })
 }
 

@@ -1,8 +1,8 @@
 //! The guard as it is, to be driven beside the model.
 
-use loop_guard_guest::guard::{Call, Decision, Guard, Outcome, Status};
+use loop_guard_guest::guard::{AgentStats, Call, Decision, Guard, Outcome, Status};
 
-use crate::model::{AGENTS, Hook, Reply, Subject, TOOLS, VALUES};
+use crate::model::{AGENTS, Hook, Reply, Stats, Subject, TOOLS, VALUES};
 
 impl Subject for Guard {
     fn call(&mut self, hook: &Hook) -> Reply {
@@ -37,5 +37,18 @@ impl Subject for Guard {
 
     fn count(&mut self, agent: &str) -> u32 {
         Guard::count(self, agent)
+    }
+
+    fn stats(&mut self) -> Vec<Stats> {
+        let stats = |AgentStats { agent, stats }: AgentStats| Stats {
+            agent,
+            calls: stats.calls,
+            notices: stats.notices,
+            asks: stats.asks,
+            denials: stats.denials,
+            longest: stats.longest(),
+            summary: stats.summary(),
+        };
+        Guard::stats(self).into_iter().map(stats).collect()
     }
 }
