@@ -243,6 +243,44 @@ mod tests {
     }
 
     #[test]
+    fn b2_rungs_count_from_two_on_and_zero_is_none() {
+        let section = |section: &str| format!(r#"{{"repeatToolReminder":{section}}}"#);
+        for json in ["1", "-1", "2.5", "\"3\"", "false", "[]"] {
+            rejected(
+                &section(&format!(r#"{{"askAt":{json}}}"#)),
+                &[("/repeatToolReminder/askAt", "must be an integer >= 2, or 0 for never")],
+            );
+        }
+        let too_large = &[("/repeatToolReminder/denyAt", "must be at most 9007199254740991")];
+        rejected(&section(r#"{"denyAt":9007199254740992}"#), too_large);
+        assert_eq!(in_force(&section(r#"{"askAt":0,"denyAt":-0.0}"#)), DEFAULTS);
+        let settings = |json: &str| {
+            let reminder = accepted(&section(json)).repeat_tool_reminder;
+            (reminder.settings_of("t").ask_at, reminder.settings_of("t").deny_at)
+        };
+        assert_eq!(settings(r#"{"askAt":2,"denyAt":3}"#), (Some(2), Some(3)));
+        assert_eq!(settings(r#"{"askAt":4,"denyAt":0}"#), (Some(4), None));
+        assert_eq!(settings(r#"{"askAt":4,"tools":[{"match":"t","askAt":0,"denyAt":3}]}"#), (None, Some(3)));
+        assert_eq!(settings(r#"{"askAt":4,"tools":[{"match":"t","askAt":null}]}"#), (Some(4), None));
+    }
+
+    #[test]
+    fn b7_every_needs_thresholds() {
+        let section = |section: &str| format!(r#"{{"repeatedFailureReminder":{section}}}"#);
+        let problem = (
+            "/repeatedFailureReminder/every",
+            r#"goes on after the highest threshold, and there is none: add for example "thresholds": [3]"#,
+        );
+        rejected(&section(r#"{"every":2}"#), &[problem]);
+        rejected(&section(r#"{"every":2,"thresholds":[ ]}"#), &[problem]);
+        rejected(&section(r#"{"every":2,"thresholds":null}"#), &[problem]);
+        let wrong = ("/repeatedFailureReminder/thresholds/0", "must be an integer >= 2");
+        rejected(&section(r#"{"every":2,"thresholds":[1]}"#), &[wrong]);
+        accepted(&section(r#"{"every":0}"#));
+        accepted(&section(r#"{"every":2,"thresholds":[3]}"#));
+    }
+
+    #[test]
     fn r15_wrong_types() {
         rejected(
             r#"{"repeatToolReminder":{"enabled":1,"include":"a","exclude":["a",1,null],"argumentsPreviewChars":0}}"#,

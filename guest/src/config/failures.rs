@@ -57,8 +57,9 @@ impl FailureConfig {
 impl Section for FailureConfig {
     fn read(&mut self, place: &Place<'_>) {
         let given = field::read(place.members(), self.fields());
+        // Thresholds that are wrong have problems of their own.
         if self.every > 0
-            && self.thresholds.is_empty()
+            && given.place("thresholds").is_none_or(Place::is_empty_array)
             && let Some(every) = given.place("every")
         {
             every.reject("goes on after the highest threshold, and there is none: add for example \"thresholds\": [3]");

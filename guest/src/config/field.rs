@@ -25,7 +25,7 @@ pub enum Value<'a> {
     Choice([&'static str; 2], &'a mut bool),
     /// A whole number within bounds.
     Count(u64, u64, &'a mut u64),
-    /// A count from 2 on at which something is due, or none.
+    /// A count from 2 on from which something is due, or none, which is written 0.
     Rung(&'a mut Option<u64>),
     /// A number of calls, or none.
     Quota(&'a mut Option<u64>),
@@ -135,7 +135,11 @@ impl Value<'_> {
                 _ => place.reject(&format!(r#"must be "{first}" or "{second}""#)),
             },
             Self::Count(least, most, count) => **count = place.count(*least, *most).unwrap_or(**count),
-            Self::Rung(rung) => **rung = place.count(2, MAX_SAFE).or(**rung),
+            Self::Rung(rung) => {
+                if let Some(count) = place.rung() {
+                    **rung = (count > 0).then_some(count);
+                }
+            }
             Self::Quota(quota) => **quota = place.quota().or(**quota),
             Self::Thresholds(may_be_empty, thresholds) => {
                 if let Some(read) = read_thresholds(place, *may_be_empty) {
@@ -175,7 +179,8 @@ impl Value<'_> {
             Self::Flag(flag) => flag.to_string(),
             Self::Choice([first, second], is_second) => json::string(if **is_second { second } else { first }),
             Self::Count(_, _, count) => count.to_string(),
-            Self::Rung(number) | Self::Quota(number) => number.as_ref()?.to_string(),
+            Self::Rung(count) => count.unwrap_or_default().to_string(),
+            Self::Quota(number) => number.as_ref()?.to_string(),
             Self::Thresholds(_, thresholds) => json::list(&mut thresholds.iter().map(u64::to_string)),
             Self::Limits(limits) => {
                 let mut object = Object::default();

@@ -56,6 +56,10 @@ impl<'a> Place<'a> {
         self.text.starts_with('{')
     }
 
+    pub fn is_empty_array(&self) -> bool {
+        parts::elements(self.text).is_some_and(|elements| elements.is_empty())
+    }
+
     /// The members of an object, in the order of the text, until there are too many problems. Anything else is a problem, and so is a
     /// second member of one name.
     pub fn members(&self) -> Members<'a> {
@@ -111,6 +115,16 @@ impl<'a> Place<'a> {
             _ if most < MAX_SAFE => self.reject(&format!("must be an integer from {least} to {most}")),
             Whole::TooLarge => self.reject("must be at most 9007199254740991"),
             Whole::Safe(_) | Whole::Not => self.reject(&format!("must be an integer >= {least}")),
+        }
+        None
+    }
+
+    /// The count from which something is due (B2) that stands here, 0 for never. Anything else is a problem.
+    pub fn rung(&self) -> Option<u64> {
+        match whole(self.text) {
+            Whole::Safe(count) if count != 1 => return Some(count),
+            Whole::TooLarge => self.reject("must be at most 9007199254740991"),
+            Whole::Safe(_) | Whole::Not => self.reject("must be an integer >= 2, or 0 for never"),
         }
         None
     }
