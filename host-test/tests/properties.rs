@@ -31,7 +31,7 @@ impl Subject for Guard {
         };
         match *hook {
             Hook::Step { agent, turn, step, prompted } => {
-                self.step(&StepStart { agent: AGENTS[agent], turn, step, prompted }).unwrap();
+                Guard::step(self, &StepStart { agent: AGENTS[agent], turn, step, prompted }).unwrap();
             }
             Hook::Pre { agent, tool } => {
                 return match self.pre_execute(&call(agent, tool, "")).unwrap() {
@@ -59,7 +59,7 @@ impl Subject for Guard {
     }
 
     fn stats(&mut self) -> Vec<Stats> {
-        let stats = |stat: loop_guard::AgentStats| Stats {
+        let stats = |stat: loop_guard::Stat| Stats {
             agent: stat.agent,
             calls: stat.calls,
             notices: stat.notices,
