@@ -40,7 +40,7 @@ impl Hooks for Component {
     }
 
     fn post_execute(call: ToolCall, outcome: Outcome) -> Vec<Notice> {
-        let notices = with(|guard| guard.post_execute(call.into(), &outcome.into()));
+        let notices = with(|guard| guard.post_execute(call.into(), outcome.into()));
         notices.into_iter().map(Notice::from).collect()
     }
 

@@ -153,7 +153,7 @@ impl Guard {
     }
 
     /// A call has reached an outcome, whichever it is (R2).
-    pub fn post_execute(&mut self, call: Call, outcome: &Outcome) -> Vec<Notice> {
+    pub fn post_execute(&mut self, call: Call, outcome: Outcome) -> Vec<Notice> {
         let Config { repeat_tool_reminder: reminder, repeated_failure_reminder: failure, observe, .. } = &self.config;
         let Some(agent) = call.agent.as_deref() else { return Vec::new() };
         let (tracked, watched) = (tracks(reminder, &call.name), failure.watches(&call.name));
@@ -308,7 +308,7 @@ mod tests {
 
     fn calls(guard: &mut Guard, agent: &str, tool: &str, times: usize) -> Vec<String> {
         (0..times)
-            .flat_map(|_| guard.post_execute(call(Some(agent), tool), &succeeded()))
+            .flat_map(|_| guard.post_execute(call(Some(agent), tool), succeeded()))
             .map(|notice| notice.summary)
             .collect()
     }
@@ -334,7 +334,7 @@ mod tests {
     fn r10_a_call_without_an_agent_is_ignored() {
         let mut guard = Guard::default();
         for _ in 0..9 {
-            assert_eq!(guard.post_execute(call(None, "t"), &succeeded()), []);
+            assert_eq!(guard.post_execute(call(None, "t"), succeeded()), []);
         }
     }
 
@@ -428,7 +428,7 @@ mod tests {
         let mut guard = limited();
         guard.step("a", 1, 1, false);
         assert_eq!(pre(&mut guard, "a", "t"), Decision::Allow);
-        guard.post_execute(call(Some("a"), "t"), &succeeded());
+        guard.post_execute(call(Some("a"), "t"), succeeded());
         assert_eq!(pre(&mut guard, "a", "t"), exceeded());
     }
 

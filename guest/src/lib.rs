@@ -10,7 +10,7 @@
 //! let mut grep = |arguments: &str| {
 //!     let call =
 //!         Call { agent: Some("main".into()), id: "1".into(), name: "grep".into(), arguments: arguments.into() };
-//!     guard.post_execute(call, &Outcome { status: Status::Failed, content: String::new() })
+//!     guard.post_execute(call, Outcome { status: Status::Failed, content: String::new() })
 //! };
 //! assert_eq!(grep(r#"{"pattern":"x"}"#), []);
 //! assert_eq!(grep(r#"{"pattern":"x"}"#), []);

@@ -1,5 +1,6 @@
 //! The repeat-tool reminder (R1 to R15, B1 to B5): tells a model that it repeats a call, and can ask or deny before it does.
 
+use crate::bytes::equal;
 use crate::canonical::{Canonicalizer, Key, KeyBuffer, Omitted};
 use crate::config::ReminderConfig;
 use crate::guard::Call;
@@ -187,15 +188,6 @@ impl Chain {
         pending.and_then(|pending| Some((pending.call.clone(), is_same(pending.text)?)))
     }
 
-    /// What tells the outcome of a call from others (B1). One that this guard denied goes on with its streak.
-    fn outcome(&self, call: &Key, denied: bool, outcome: &KeyBuffer) -> Option<Key> {
-        match self.streaks.last_of(call) {
-            Some(last) if denied => last.outcome.clone(),
-            Some(last) if last.outcome.as_ref().is_some_and(|last| last == outcome) => last.outcome.clone(),
-            _ => Some(outcome.to_key()),
-        }
-    }
-
     /// The streaks of calls alone as they will be when all outcomes have come, those of a call to be made among them.
     fn with_pending(&self, call: &Key, once: bool, max_period: usize) -> Streaks {
         let mut streaks = self.streaks.without_outcomes();
@@ -223,7 +215,20 @@ pub struct Reader {
     pub canonicalizer: Canonicalizer,
     recent: RecentCalls,
     id: KeyBuffer,
+    last_outcome: Option<LastOutcome>,
 }
+
+/// The outcome that was read last. One that is the same, byte for byte, need not be read again (S2).
+#[derive(Debug)]
+struct LastOutcome {
+    /// Its tool, whose settings say what counts.
+    tool: String,
+    outcome: Outcome,
+    key: Key,
+}
+
+/// An outcome that is longer, in bytes, is not kept.
+const MAX_LAST_OUTCOME: usize = 1 << 20;
 
 impl Reader {
     fn identify(&mut self, settings: &Settings, tool: &str, arguments: &str) -> &KeyBuffer {
@@ -240,12 +245,23 @@ impl Reader {
         &self.id
     }
 
-    fn outcome(&mut self, settings: &Settings, Outcome { status, content }: &Outcome) -> &KeyBuffer {
+    /// What tells an outcome from others (B1).
+    fn outcome(&mut self, settings: &Settings, tool: &str, outcome: Outcome) -> Key {
+        if let Some(last) = &self.last_outcome
+            && last.outcome.status == outcome.status
+            && equal(last.outcome.content.as_bytes(), outcome.content.as_bytes())
+            && last.tool == tool
+        {
+            return last.key.clone();
+        }
         let omitted = match settings.ignore_result_fields.is_empty() {
             true => Omitted::Nothing,
             false => Omitted::Anywhere(&settings.ignore_result_fields),
         };
-        self.canonicalizer.outcome(status.name(), content, omitted)
+        let key = self.canonicalizer.outcome(outcome.status.name(), &outcome.content, omitted).to_key();
+        let is_kept = outcome.content.len() <= MAX_LAST_OUTCOME;
+        self.last_outcome = is_kept.then(|| LastOutcome { tool: tool.to_owned(), outcome, key: key.clone() });
+        key
     }
 }
 
@@ -291,7 +307,7 @@ pub fn observe(
     stats: &mut Stats,
     reader: &mut Reader,
     Call { id, name: tool, arguments, .. }: Call,
-    outcome: &Outcome,
+    outcome: Outcome,
 ) -> Option<Notice> {
     let settings = config.settings_of(&tool);
     let step = chain.step.as_mut().filter(|step| !step.pending.is_empty());
@@ -304,8 +320,12 @@ pub fn observe(
         return None;
     }
     let denied = outcome.status == Status::Denied && pending.is_some_and(|pending| pending.denied);
-    let outcome = settings.compare_results.then(|| chain.outcome(&call, denied, reader.outcome(settings, outcome)));
-    let unit = Unit { call, outcome: outcome.flatten() };
+    // One that this guard denied goes on with its streak (B1).
+    let outcome = match chain.streaks.last_of(&call).filter(|_| denied) {
+        Some(last) => last.outcome.clone(),
+        None => settings.compare_results.then(|| reader.outcome(settings, &tool, outcome)),
+    };
+    let unit = Unit { call, outcome };
     let is_last = match &mut chain.step {
         Some(step) if settings.siblings_once => {
             let call = unit.call.clone();
@@ -405,7 +425,7 @@ mod tests {
         let decision = guard.pre_execute(call(tool, arguments));
         let status = if matches!(decision, Decision::Deny(_)) { Denied } else { Succeeded };
         let outcome = Outcome { status, content: content.to_owned() };
-        let notices = guard.post_execute(call(tool, arguments), &outcome);
+        let notices = guard.post_execute(call(tool, arguments), outcome);
         (decision, notices)
     }
 
@@ -533,7 +553,7 @@ mod tests {
     fn b1_the_status_is_part_of_the_result() {
         let mut guard = guard(r#"{"results":"compare","thresholds":[2]}"#);
         let mut end =
-            |status: Status| guard.post_execute(call("t", "{}"), &Outcome { status, content: "x".to_owned() }).len();
+            |status: Status| guard.post_execute(call("t", "{}"), Outcome { status, content: "x".to_owned() }).len();
         assert_eq!([end(Succeeded), end(Failed), end(Failed), end(Denied)], [0, 0, 1, 0]);
     }
 
@@ -603,12 +623,12 @@ mod tests {
         for id in ["1", "2", "3", "4"] {
             allowed.push(before(&mut guard, id, "grep"));
             let outcome = Outcome { status: Succeeded, content: String::new() };
-            guard.post_execute(Call { id: id.to_owned(), ..call("grep", "{}") }, &outcome);
+            guard.post_execute(Call { id: id.to_owned(), ..call("grep", "{}") }, outcome);
         }
         assert_eq!(allowed, [true, true, false, false]);
         // It counts when its own outcome has come.
         let outcome = Outcome { status: Succeeded, content: String::new() };
-        guard.post_execute(Call { id: "outer".to_owned(), ..call("code", "{}") }, &outcome);
+        guard.post_execute(Call { id: "outer".to_owned(), ..call("code", "{}") }, outcome);
         assert_eq!(guard.count("a"), 1);
     }
 
@@ -622,7 +642,7 @@ mod tests {
             if decision != Decision::Allow {
                 guard.noted("a", Event::Approved);
             }
-            guard.post_execute(call("t", "{}"), &Outcome { status: Succeeded, content: String::new() });
+            guard.post_execute(call("t", "{}"), Outcome { status: Succeeded, content: String::new() });
         }
         assert_eq!(asked, [false, false, true, false, true, false]);
     }
@@ -745,6 +765,23 @@ mod tests {
         ] {
             assert_eq!(all.map(|reset| counts(section, reset)), expected, "{section}");
         }
+    }
+
+    #[test]
+    fn b1_what_counts_of_a_result_depends_on_its_tool_and_its_status() {
+        let mut guard = guard(r#"{"results":"compare","tools":[{"match":"b","ignoreResultFields":["id"]}]}"#);
+        let mut count = |tool: &str, status, content: &str| {
+            guard.post_execute(call(tool, "{}"), Outcome { status, content: content.to_owned() });
+            guard.count("a")
+        };
+        let (one, two) = (r#"{"id":1}"#, r#"{"id":2}"#);
+        assert_eq!(count("a", Succeeded, one), 1);
+        assert_eq!(count("b", Succeeded, one), 1);
+        assert_eq!(count("b", Succeeded, two), 2);
+        assert_eq!(count("b", Failed, two), 1);
+        assert_eq!(count("a", Failed, two), 1);
+        assert_eq!(count("a", Failed, one), 1);
+        assert_eq!(count("a", Failed, one), 2);
     }
 
     #[test]

@@ -30,7 +30,7 @@ impl Guarded for Guard {
 
     fn post(&mut self, id: &str, tool: &str, denied: bool, content: &str) -> Vec<String> {
         let status = if denied { Status::Denied } else { Status::Succeeded };
-        let notices = self.post_execute(bare(id, tool), &Outcome { status, content: content.to_owned() });
+        let notices = self.post_execute(bare(id, tool), Outcome { status, content: content.to_owned() });
         notices.into_iter().map(|notice| notice.summary).collect()
     }
 }
@@ -45,7 +45,7 @@ fn count(config: &str, calls: [[&str; 2]; 2]) -> u32 {
     assert_eq!(guard.configure(config), Ok(()));
     for [arguments, content] in calls {
         let call = Call { agent: Some("a".into()), id: "1".into(), name: "t".into(), arguments: arguments.into() };
-        guard.post_execute(call, &Outcome { status: Status::Succeeded, content: content.into() });
+        guard.post_execute(call, Outcome { status: Status::Succeeded, content: content.into() });
     }
     guard.count("a")
 }
@@ -148,8 +148,8 @@ proptest! {
         let config = format!(r#"{{"repeatToolReminder":{{"thresholds":[2],"texts":{{"gentle":{text}}}}}}}"#);
         prop_assert_eq!(guard.configure(&config), Ok(()));
         let call = Call { arguments: "[{{] ".into(), ..bare("2", "say {tool}") };
-        guard.post_execute(call.clone(), &Outcome { status: Status::Failed, content: String::new() });
-        let notices = guard.post_execute(call, &Outcome { status: Status::Failed, content: String::new() });
+        guard.post_execute(call.clone(), Outcome { status: Status::Failed, content: String::new() });
+        let notices = guard.post_execute(call, Outcome { status: Status::Failed, content: String::new() });
         prop_assert_eq!(notices.into_iter().map(|notice| notice.text).collect::<Vec<_>>(), [said.concat()]);
     }
 

@@ -19,7 +19,7 @@ fuzz_target!(|text: &str| -> Corpus {
     assert_eq!(guard.canonical(one) == guard.canonical(other), equal, "the texts of {one:?} and {other:?}");
     for arguments in [one, other] {
         let call = Call { agent: Some("a".into()), id: "1".into(), name: "t".into(), arguments: arguments.into() };
-        guard.post_execute(call, &Outcome { status: Status::Succeeded, content: String::new() });
+        guard.post_execute(call, Outcome { status: Status::Succeeded, content: String::new() });
     }
     assert_eq!(guard.count("a") == 2, equal, "the digests of {one:?} and {other:?}");
     Corpus::Keep

@@ -11,7 +11,7 @@ fuzz_target!(|text: &str| -> Corpus {
     let config = json!({ "repeatToolReminder": { "include": [pattern] } });
     assert_eq!(guard.configure(&config.to_string()), Ok(()));
     let call = Call { agent: Some("a".into()), id: "1".into(), name: name.into(), arguments: String::new() };
-    guard.post_execute(call, &Outcome { status: Status::Succeeded, content: String::new() });
+    guard.post_execute(call, Outcome { status: Status::Succeeded, content: String::new() });
     assert_eq!(guard.count("a") == 1, matches(pattern, name), "{pattern:?} {name:?}");
     Corpus::Keep
 });

@@ -25,7 +25,7 @@ impl Subject for Guard {
                 // R2: whatever the outcome.
                 let status = [Status::Succeeded, Status::Failed, Status::Denied][spelling];
                 let outcome = Outcome { status, content: "done".to_owned() };
-                let notices = self.post_execute(call(agent, tool, VALUES[value][spelling]), &outcome);
+                let notices = self.post_execute(call(agent, tool, VALUES[value][spelling]), outcome);
                 return Reply::Notices(notices.into_iter().map(|notice| (notice.summary, notice.text)).collect());
             }
             Hook::StepAborted { agent, turn, step } => self.step_aborted(AGENTS[agent], turn, step),
